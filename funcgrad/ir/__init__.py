@@ -1,0 +1,1 @@
+"""Programs as data: primitives, and the Jaxprs made of them. Imports `core` only."""

@@ -1,0 +1,92 @@
+"""How a primitive becomes loops: the descriptors that a primitive carries in `.loop`.
+
+Declared in `ops/` by functions of a builder `b` or a view `v` that only the machine wing supplies, so
+that neither wing imports the other. `loops/lower.py` reads them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """`fn(b, *xs, **params) -> Expr` (or a tuple): one element of the output from the same element of each operand."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """`fn(b, *xs, **params) -> Expr` where the operands in `random` come as handles, read by `b.at(handle, indices)`.
+    `random=None` means all of them."""
+
+    fn: Callable[..., Any]
+    random: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """`fn(v, **params) -> v`: an affine rearrangement of the (first) operand; no data moves where that can be."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Fold along params["axes"] with `op` (add, mul, max, min, and, or, xor, argmax, argmin)."""
+
+    op: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Running fold along params["axis"], from the end where params["reverse"]."""
+
+    op: str
+
+
+@dataclass(frozen=True)
+class Assemble:
+    """An output made of regions: `fn(avals_in, aval_out, **params) -> (fill, [(operand, out_view, in_view)])`.
+
+    `fill` is the number of a 0-d operand that fills the rest, or None. Each region copies
+    `in_view(v)` of its operand (the whole operand where in_view is None) into `out_view(v)` of the output."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Copy operand 0, then for each update combine it in at the index that `fn` computes.
+
+    `fn(b, indices_handle, **params) -> [Expr per axis of operand 0]`, where `b.index(k)` is the position along axis k of
+    the updates (operand 2) and operand 1 (the indices) is read by `b.at`; `b.guard(cond)` drops an update where cond is false.
+    `combine` is None (set), "add", "mul", "min" or "max"."""
+
+    fn: Callable[..., Any]
+    combine: str | None
+
+
+@dataclass(frozen=True)
+class Dot:
+    """dot_general: params["dimension_numbers"] = ((lhs contract, rhs contract), (lhs batch, rhs batch))."""
+
+
+@dataclass(frozen=True)
+class Inline:
+    """`fn(*args, **params)`, a function of other operators, traced in its place."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """The equation runs the Jaxpr in params[name] on its inputs; `passes.inline` puts it in its place."""
+
+    name: str = "jaxpr"
+
+
+@dataclass(frozen=True)
+class Host:
+    """Runs `primitive.numpy` between two native stretches: what a library does better, or no kernel can."""

@@ -1,0 +1,89 @@
+"""What is known of an operator.
+
+A `Primitive` is a name and its rules. Rules are plain functions; the families in `ops/` fill most of them.
+Nothing here runs an operator: `trace.bind` does.
+
+The signatures of the rules (x are values, `None` is a symbolic zero):
+    abstract(*avals, **params)           -> aval, or a list of avals with multiple_results
+    numpy(*arrays, **params)             -> the meaning, on np.ndarray: an array, or a sequence of them
+    jvp(primals, tangents, **params)     -> (out, tangent_out); lists with multiple_results
+    transpose(ct, *args, **params)       -> a cotangent or None for each arg; linear args come as `LinearArg`;
+                                            with multiple_results ct is a list that may hold None
+    batch(size, args, dims, **params)    -> (out, dim_out); args are batched along dims[i], or not where it is None
+    partial_eval(known, args, params)    -> how a call splits into what is known and what is not (calls only)
+    loop                                 -> a descriptor from `ir.loop_rules`
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from funcgrad.core.aval import ShapedArray
+
+# A rule that does not exist says why.
+Rule = Callable[..., Any] | str
+
+
+class LinearArg:
+    """Stands for the unknown argument of a linear operator while it is transposed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+
+class Primitive:
+    """An operator of the IR. Every rule is given, or is a text that says why there is none."""
+
+    __slots__ = (
+        "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "loop", "partial_eval",
+        "mask_transpose", "samples", "doc", "custom_bind", "effectful", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        abstract: Callable[..., Any],
+        numpy: Callable[..., Any],
+        jvp: Rule,
+        transpose: Rule,
+        batch: Rule,
+        loop: Any,
+        samples: Callable[..., Iterable[Any]] | str,
+        multiple_results: bool = False,
+        partial_eval: Callable[..., Any] | None = None,
+        mask_transpose: Callable[..., Any] | None = None,
+        effectful: bool = False,
+        doc: str = "",
+    ):
+        for rule_name, rule in (("jvp", jvp), ("transpose", transpose), ("batch", batch)):
+            if not callable(rule) and not (isinstance(rule, str) and len(rule) > 8):
+                raise TypeError(f"{name}: rule {rule_name} is missing; give it, or a text that says why there is none")
+        self.name, self.multiple_results = name, multiple_results
+        self.abstract, self.numpy = abstract, numpy
+        self.jvp, self.transpose, self.batch, self.loop = jvp, transpose, batch, loop
+        self.partial_eval, self.mask_transpose = partial_eval, mask_transpose
+        self.samples, self.doc, self.effectful = samples, doc, effectful
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple:
+        return primitive, (self.name,)
+
+
+# Every primitive, by name. Tests, docs and exports walk it.
+REGISTRY: dict[str, Primitive] = {}
+
+
+def register(p: Primitive) -> Primitive:
+    """Enter `p` into the registry. One name, one primitive."""
+    if p.name in REGISTRY:
+        raise ValueError(f"primitive {p.name!r} is declared twice")
+    REGISTRY[p.name] = p
+    return p
+
+
+def primitive(name: str) -> Primitive:
+    return REGISTRY[name]

@@ -1,0 +1,93 @@
+"""A program: buffers and the steps that run over them, in order. What the runtime executes.
+
+Buffers are inputs (the caller's memory, never written unless donated), outputs (fresh memory, one buffer
+each), and one arena for everything between. A step names memory by (buffer, byte offset).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad.loops.nest import Nest
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Memory of a program: `offset` bytes into input / output `number`, or into the arena (number 0)."""
+
+    kind: Literal["input", "output", "arena"]
+    number: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    nest: Nest
+    refs: tuple[Ref, ...]  # one per non-scratch operand
+    dims: tuple[int, ...]  # as laid out in nest.py, params included
+    extent: int  # the kernel runs over [0, extent)
+    cost: float  # estimated nanoseconds of one thread, to decide whether threads pay
+    scratch: int = 0  # bytes of scratch past the error record
+    checks: tuple["Check", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What an error record of this kernel means: the operator, the axis and the user's line."""
+
+    message: str  # with {index} and {size} to fill in
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """C = op(A) @ op(B), row-major, for every point of the batch: C is m x n, with leading dimensions in elements.
+    `batch` holds (extent, stride of a, of b, of c) per batch axis, strides in elements."""
+
+    dtype: np.dtype  # float32, float64, complex64, complex128
+    a: Ref
+    b: Ref
+    c: Ref
+    trans_a: bool
+    trans_b: bool
+    m: int
+    n: int
+    k: int
+    lda: int
+    ldb: int
+    ldc: int
+    batch: tuple[tuple[int, int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array in a program's memory, for a host step. Strides in bytes, NumPy's dtype."""
+
+    ref: Ref
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """Python between two native stretches: `call(*arrays) -> array or tuple of arrays`, copied into `outs`."""
+
+    name: str
+    call: Callable[..., Any]
+    ins: tuple[View, ...]
+    outs: tuple[View, ...]
+
+
+Step = KernelStep | Gemm | HostStep
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    steps: tuple[Step, ...]
+    inputs: tuple[tuple[tuple[int, ...], np.dtype], ...]  # shape, dtype of each input
+    outputs: tuple[tuple[tuple[int, ...], np.dtype], ...]
+    arena: int  # bytes
+    donated: tuple[tuple[int, int], ...] = ()  # (output, input) that share memory
+    forwarded: tuple[tuple[int, int], ...] = ()  # (output, input): the output *is* the input, no memory of its own
