@@ -1,0 +1,164 @@
+"""Where in the user's program something happened.
+
+`current()` walks from its caller outwards and stops at the first frame that is not the package's; it enters nothing and leaves a
+`Source`, which prints as "train.py:12 (loss)". It is called for every equation and every error, so it does the least possible:
+the frame's code object and instruction offset are kept, and the line number is decoded when somebody asks. Files are classed as
+"package" once each (a memo by file name, which is bounded by the number of files, not of functions).
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType, TracebackType
+
+__all__ = ["UNKNOWN", "Source", "current", "generated_filename", "is_package_file", "source_of_traceback"]
+
+_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_GENERATED = "<funcgrad "  # file names that exec'd code of the package carries
+# What stands in the package's folder but is written as a user would write it: its lines are the user's lines.
+_USER_LIKE = tuple(_PACKAGE_DIR + name for name in ("demo", "__main__"))
+# Libraries that sit between a user's line and the package without being where the user's mistake is.
+_GLUE_FILES = ("functools.py", "contextlib.py")
+_GLUE_DIRS = (f"{os.sep}numpy{os.sep}", f"{os.sep}ml_dtypes{os.sep}")
+
+_memo: dict[str, bool] = {}
+
+
+def generated_filename(what: str) -> str:
+    """The file name for code that the package generates and executes, so that its frames count as package frames."""
+    return f"{_GENERATED}{what}>"
+
+
+def is_package_file(filename: str) -> bool:
+    """Whether frames of this file belong to the package (or to glue below it), not to the user."""
+    known = _memo.get(filename)
+    if known is None:
+        known = _memo[filename] = _classify(filename)
+    return known
+
+
+def _classify(filename: str) -> bool:
+    if filename.startswith(_GENERATED):
+        return True
+    if filename.startswith(_PACKAGE_DIR):
+        return not filename.startswith(_USER_LIKE)
+    if filename.startswith("<"):
+        return filename.startswith("<frozen ")
+    folder, name = os.path.split(filename)
+    if name in _GLUE_FILES and folder == os.path.dirname(os.__file__):
+        return True
+    return "site-packages" in filename and any(part in filename for part in _GLUE_DIRS)
+
+
+class Source:
+    """A place in the user's program: `filename`, `line`, `function`; `str` gives "train.py:12 (loss)"."""
+
+    __slots__ = ("_code", "_lasti", "_place")
+
+    _code: CodeType | None
+    _lasti: int
+    _place: tuple[str, int, str] | None
+
+    def __init__(self, filename: str, line: int, function: str) -> None:
+        self._code = None
+        self._lasti = 0
+        self._place = (filename, line, function)
+
+    @property
+    def filename(self) -> str:
+        return self._resolve()[0]
+
+    @property
+    def line(self) -> int:
+        return self._resolve()[1]
+
+    @property
+    def function(self) -> str:
+        return self._resolve()[2]
+
+    def _resolve(self) -> tuple[str, int, str]:
+        place = self._place
+        if place is None:
+            code = self._code
+            assert code is not None
+            # Not written back: tracing on several threads may read one Source, and nothing is read twice in earnest.
+            place = (code.co_filename, _line_of(code, self._lasti), code.co_qualname)
+        return place
+
+    def text(self) -> str:
+        """The code line, stripped; empty where the file cannot be read."""
+        filename, line, _ = self._resolve()
+        return linecache.getline(filename, line).strip()
+
+    def quote(self) -> str:
+        """The place with its code line: "train.py:12 (loss): y = x @ w"."""
+        text = self.text()
+        return f"{self}: {text}" if text else str(self)
+
+    def __str__(self) -> str:
+        filename, line, function = self._resolve()
+        if line <= 0:
+            return filename
+        name = os.path.basename(filename) or filename
+        if "ipykernel_" in filename or filename.startswith("<ipython-input"):
+            name = "notebook cell"
+        function = function.replace("<locals>.", "")
+        return f"{name}:{line}" if function == "<module>" else f"{name}:{line} ({function})"
+
+    def __repr__(self) -> str:
+        return f"Source({self})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Source) and self._resolve() == other._resolve()
+
+    def __hash__(self) -> int:
+        return hash(self._resolve())
+
+    def __reduce__(self) -> tuple:
+        return (Source, self._resolve())
+
+
+UNKNOWN = Source("<unknown place>", 0, "<module>")
+
+
+def _line_of(code: CodeType, lasti: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= lasti < end:
+            return line or code.co_firstlineno
+    return code.co_firstlineno
+
+
+_new = object.__new__
+
+
+def current(skip: int = 1) -> Source:
+    """The innermost place of the user's program on this thread's stack; `skip` frames are passed unseen."""
+    frame: FrameType | None = sys._getframe(skip)
+    memo = _memo
+    while frame is not None:
+        code = frame.f_code
+        filename = code.co_filename
+        package = memo.get(filename)
+        if package is None:
+            package = is_package_file(filename)
+        if not package:
+            source = _new(Source)
+            source._code = code
+            source._lasti = frame.f_lasti
+            source._place = None
+            return source
+        frame = frame.f_back
+    return UNKNOWN
+
+
+def source_of_traceback(tb: TracebackType | None) -> Source:
+    """The innermost user's place of a traceback (for errors that are caught and said again)."""
+    found = UNKNOWN
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not is_package_file(code.co_filename):
+            found = Source(code.co_filename, tb.tb_lineno, code.co_qualname)
+        tb = tb.tb_next
+    return found

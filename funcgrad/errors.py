@@ -1,0 +1,41 @@
+"""The exceptions that users meet. Each one's text says what came and where, what is allowed, and what to type instead."""
+
+from funcgrad.core.errors import (
+    CacheWarning,
+    CompileError,
+    ConcretizationTypeError,
+    DeletedArrayError,
+    DtypeError,
+    FuncgradError,
+    ImmutableArrayError,
+    IRError,
+    NanError,
+    NonConcreteBooleanIndexError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    TreeError,
+    UnexpectedTracerError,
+    UsageError,
+)
+
+__all__ = [
+    "CacheWarning",
+    "CompileError",
+    "ConcretizationTypeError",
+    "DeletedArrayError",
+    "DtypeError",
+    "FuncgradError",
+    "IRError",
+    "ImmutableArrayError",
+    "NanError",
+    "NonConcreteBooleanIndexError",
+    "ShapeError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "TreeError",
+    "UnexpectedTracerError",
+    "UsageError",
+]
