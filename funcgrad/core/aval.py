@@ -49,6 +49,8 @@ class ShapedArray:
         """`f32[3,4]`"""
         return f"{dtypes.short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
+    __str__ = str_short
+
     def strong(self) -> "ShapedArray":
         return shaped(self.shape, self.dtype) if self.weak_type else self
 

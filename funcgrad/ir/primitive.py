@@ -11,7 +11,11 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
                                             with multiple_results ct is a list that may hold None
     batch(size, args, dims, **params)    -> (out, dim_out); args are batched along dims[i], or not where it is None
     partial_eval(known, args, params)    -> how a call splits into what is known and what is not (calls only)
+    mask_transpose(mask, *args, **params) -> as transpose, for the boolean array that says where a cotangent is live;
+                                            None where the mask cannot be carried on
     loop                                 -> a descriptor from `ir.loop_rules`
+    dtypes                               -> those that its array operands may have
+    samples(rng, dtype)                  -> [(args, params), ...] for tests, args np.ndarrays of that dtype where it applies
 """
 
 from collections.abc import Callable, Iterable
@@ -37,7 +41,7 @@ class Primitive:
 
     __slots__ = (
         "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "loop", "partial_eval",
-        "mask_transpose", "samples", "doc", "custom_bind", "effectful", "__weakref__",
+        "mask_transpose", "dtypes", "samples", "doc", "effectful", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +54,7 @@ class Primitive:
         transpose: Rule,
         batch: Rule,
         loop: Any,
+        dtypes: frozenset,
         samples: Callable[..., Iterable[Any]] | str,
         multiple_results: bool = False,
         partial_eval: Callable[..., Any] | None = None,
@@ -64,7 +69,7 @@ class Primitive:
         self.abstract, self.numpy = abstract, numpy
         self.jvp, self.transpose, self.batch, self.loop = jvp, transpose, batch, loop
         self.partial_eval, self.mask_transpose = partial_eval, mask_transpose
-        self.samples, self.doc, self.effectful = samples, doc, effectful
+        self.dtypes, self.samples, self.doc, self.effectful = dtypes, samples, doc, effectful
 
     def __repr__(self) -> str:
         return self.name

@@ -1,0 +1,1 @@
+"""Running the user's Python: the interpreter stack, `bind`, the base of array and tracer, staging."""

@@ -1,0 +1,108 @@
+"""The interpreter stack and `bind`, the one door through which every operator goes.
+
+An `Interpreter` gives primitives a meaning. The current one is a thread's state; it applies a primitive's
+rule with its `parent` as the current one, so that what the rule computes is interpreted one level down.
+At the bottom stands the floor: eager evaluation, put there by `bridge.eager`.
+
+A tracer belongs to one interpreter. To every other it is an opaque constant, which is what makes nested
+derivatives of one variable distinct (no perturbation confusion).
+"""
+
+import threading
+from typing import Any
+
+from funcgrad.core.aval import ShapedArray
+from funcgrad.core.errors import UnexpectedTracerError
+from funcgrad.ir.primitive import Primitive
+from funcgrad.trace.value import Value
+
+
+class Interpreter:
+    """Gives primitives a meaning. `live` turns False when its run has ended: its tracers are leaks from then on."""
+
+    __slots__ = ("parent", "live")
+
+    def __init__(self, parent: "Interpreter | None"):
+        self.parent, self.live = parent, True
+
+    def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The primitive's outcome on these operands."""
+        raise TypeError(f"{type(self).__name__} does not say how it applies a primitive")
+
+
+class Tracer(Value):
+    """A value in the hands of an interpreter: what the user's function sees while it is traced."""
+
+    __slots__ = ("trace", "aval", "source")
+
+    def __init__(self, trace: Interpreter, aval: ShapedArray, source: Any = None):
+        self.trace, self.aval, self.source = trace, aval, source
+
+    def concrete(self) -> Any:
+        """The Array behind this tracer, or None where there are no numbers yet (staging, batching)."""
+        return None
+
+
+class _State(threading.local):
+    current: Interpreter
+
+    def __init__(self) -> None:
+        self.current = _floor[0]
+
+
+_floor: list[Interpreter] = [Interpreter(None)]
+_state = _State()
+
+
+def set_floor(interpreter: Interpreter) -> None:
+    """Make `interpreter` the bottom of every thread's stack. Called once, by `bridge.eager`."""
+    _floor[0] = interpreter
+    _state.current = interpreter
+
+
+def current() -> Interpreter:
+    """The interpreter that the next `bind` goes to."""
+    return _state.current
+
+
+def floor() -> Interpreter:
+    """Eager evaluation."""
+    return _floor[0]
+
+
+def bind(prim: Primitive, *args: Any, **params: Any) -> Any:
+    """Apply a primitive to values (Array, Tracer, scalar literal) under the current interpreter."""
+    return _state.current.apply(prim, args, params)
+
+
+class running:
+    """`with running(interpreter):` makes it the current one; on exit the one before is current again."""
+
+    __slots__ = ("interpreter", "before")
+
+    def __init__(self, interpreter: Interpreter):
+        self.interpreter = interpreter
+
+    def __enter__(self) -> Interpreter:
+        self.before = _state.current
+        _state.current = self.interpreter
+        return self.interpreter
+
+    def __exit__(self, *_: Any) -> None:
+        _state.current = self.before
+
+
+def check_live(x: Tracer) -> Tracer:
+    """`x`, unless the run that made it has ended."""
+    if not x.trace.live:
+        raise UnexpectedTracerError(x)  # type: ignore[arg-type]
+    return x
+
+
+class Operator(Primitive):
+    """A primitive that can be called: `sin(x)` is `bind(sin, x)`. What `ops/` declares."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return _state.current.apply(self, args, params)
