@@ -1,11 +1,8 @@
 """The type checker of the IR: every variable bound once and before its use, every equation typed by its rule."""
 
 from funcgrad.core.aval import format_avals
+from funcgrad.core.errors import IRError
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var, subjaxprs
-
-
-class IRError(AssertionError):
-    """A pass or transform made an ill-formed program: a fault of funcgrad, not of its user."""
 
 
 def check(jaxpr: Jaxpr) -> Jaxpr:
