@@ -1,0 +1,220 @@
+"""numba's front end, cut down: a plain Python function and its argument types -> LLVM text.
+
+Enters: a function written in the words of `intrinsics.NAMESPACE`. Leaves: the text of one LLVM module that defines
+it with the C calling convention (no exceptions, no reference counts, no wrappers), and its return type.
+Nothing here touches numba's own contexts or registries: a user's numba code is neither affected nor affects us.
+"""
+
+import operator
+from functools import cached_property
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import callconv, compiler, errors, funcdesc, lowering, postproc, types, typing
+from numba.core.bytecode import ByteCode, FunctionIdentity
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext
+from numba.core.interpreter import Interpreter
+from numba.core.ir_utils import build_definitions
+from numba.core.ssa import reconstruct_ssa
+from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
+from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
+
+from funcgrad.runtime import intrinsics
+from funcgrad.runtime.intrinsics import Pointer, Word
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+TRIPLE = llvm.get_process_triple()
+
+
+class _CABI(callconv.MinimalCallConv):
+    """Arguments and result as C has them; nothing can be raised."""
+
+    def get_function_type(self, restype, argtypes):
+        result = ir.VoidType() if restype == types.none else self.context.get_value_type(restype)
+        return ir.FunctionType(result, [self.context.get_value_type(t) for t in argtypes])
+
+    def decorate_function(self, fn, args, fe_argtypes, noalias=False):
+        for argument, name in zip(fn.args, args, strict=True):
+            argument.name = name
+
+    def get_arguments(self, func):
+        return func.args
+
+    def decode_arguments(self, builder, argtypes, func):
+        return list(func.args)
+
+    def return_value(self, builder, retval):
+        if isinstance(builder.function.function_type.return_type, ir.VoidType):
+            return builder.ret_void()
+        return builder.ret(retval)
+
+    def return_native_none(self, builder):
+        return builder.ret_void()
+
+    def return_user_exc(self, builder, exc, exc_args=None, loc=None, func_name=None):
+        builder.unreachable()  # of numba's own: only "range() step is zero", which no printed loop has
+
+    def _return_errcode_raw(self, builder, code):
+        raise errors.LoweringError("a kernel cannot raise")
+
+
+class _Codegen:
+    """What numba's lowering asks of a code generator: empty modules and sizes."""
+
+    def __init__(self):
+        machine = llvm.Target.from_triple(TRIPLE).create_target_machine()
+        self.target_data = machine.target_data
+        self.layout = str(machine.target_data)
+
+    def _create_empty_module(self, name):
+        module = ir.Module(name)
+        module.triple = TRIPLE
+        module.data_layout = self.layout
+        return module
+
+    create_empty_module = _create_empty_module
+
+
+class _Library:
+    """Receives the module that `Lower` builds."""
+
+    def __init__(self, codegen):
+        self.codegen, self.module, self.name = codegen, None, "funcgrad"
+
+    def create_ir_module(self, name):
+        return self.codegen._create_empty_module(name)
+
+    def add_linking_library(self, library):
+        pass
+
+    def add_ir_module(self, module):
+        self.module = module
+
+
+class _Context(CPUContext):
+    """Lowering: the words of intrinsics.py, and numba's own numbers and ranges."""
+
+    def init(self):
+        self.is32bit = False
+        self._internal_codegen = _Codegen()
+        self.overloads = {}
+
+    def load_additional_registries(self):
+        pass
+
+    def post_lowering(self, mod, library):
+        pass
+
+    @cached_property
+    def call_conv(self):
+        return _CABI(self)
+
+    def get_constant_generic(self, builder, ty, val):
+        return self.get_dummy_value() if isinstance(ty, Word) else super().get_constant_generic(builder, ty, val)
+
+    def get_function(self, fn, sig, _firstcall=True):
+        if isinstance(fn, Word):
+            build = fn.build(self, sig)
+            return lambda builder, args, loc=None: build(self, builder, sig, args)
+        return super().get_function(fn, sig, _firstcall)
+
+
+class _Typing(typing.BaseContext):
+    """Typing: as above. Pointers and words are looked up here and nowhere else."""
+
+    def resolve_value_type(self, val):
+        return val if isinstance(val, Word) else super().resolve_value_type(val)
+
+    def resolve_static_getitem(self, value, index):
+        return None if isinstance(value, Pointer) else super().resolve_static_getitem(value, index)
+
+    def resolve_static_setitem(self, target, index, value):
+        return None if isinstance(target, Pointer) else super().resolve_static_setitem(target, index, value)
+
+    def resolve_setitem(self, target, index, value):
+        return intrinsics.type_setitem(target, index, value) if isinstance(target, Pointer) else None
+
+    def resolve_function_type(self, func, args, kws):
+        if isinstance(func, Word):
+            return func.get_call_type(self, args, kws)
+        if func is operator.getitem and isinstance(args[0], Pointer):
+            return intrinsics.type_getitem(*args)
+        if func is operator.setitem and isinstance(args[0], Pointer):
+            return intrinsics.type_setitem(*args)
+        return super().resolve_function_type(func, args, kws)
+
+
+class _Lower(lowering.Lower):
+    def emit_environment_object(self):
+        pass
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        if not isinstance(self.typeof(value.name), Pointer):
+            return super().lower_getitem(resty, expr, value, index, signature)
+        values = [self._cast_var(var, ty) for var, ty in zip((value, index), signature.args, strict=True)]
+        return intrinsics.build_getitem(self.context, self.builder, signature, values)
+
+    def lower_setitem(self, target_var, index_var, value_var, signature):
+        variables = (target_var, index_var, value_var)
+        values = [self._cast_var(var, ty) for var, ty in zip(variables, signature.args, strict=True)]
+        return intrinsics.build_setitem(self.context, self.builder, signature, values)
+
+
+class _State(dict):
+    """The bag of attributes that numba's passes work on."""
+
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+class _Once:
+    """Contexts, made at the first compile of the process."""
+
+    typing = None
+    lowering = None
+
+    @classmethod
+    def get(cls):
+        if cls.lowering is None:
+            cls.typing = _Typing()
+            cls.lowering = _Context(cls.typing)
+            cls.lowering.refresh()
+        return cls.typing, cls.lowering
+
+
+def _flags():
+    flags = compiler.Flags()
+    flags.nrt = False
+    flags.error_model = "numpy"
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.enable_pyobject = flags.enable_looplift = False
+    return flags
+
+
+@global_compiler_lock
+def lower_function(function, argument_types, symbol, return_type=None):
+    """`function` as the text of an LLVM module with one function called `symbol`; and its return type."""
+    typing_context, lowering_context = _Once.get()
+    flags = _flags()
+    identity = FunctionIdentity.from_function(function)
+    func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    postproc.PostProcessor(func_ir).run()
+    func_ir = reconstruct_ssa(func_ir)
+    func_ir._definitions = build_definitions(func_ir.blocks)
+    postproc.PostProcessor(func_ir).run(emit_dels=False)
+    with ConfigStack().enter(flags):
+        context = compiler._make_subtarget(lowering_context, flags)
+        results = type_inference_stage(typing_context, context, func_ir, argument_types, return_type)
+        typemap, restype, calltypes, _ = results
+        state = _State(func_ir=func_ir, typemap=typemap)
+        PreLowerStripPhis().run_pass(state)
+        descriptor = funcdesc.PythonFunctionDescriptor.from_specialized_function(
+            state.func_ir, typemap, restype, calltypes, mangler=lambda *a, **k: symbol, inline=False, noalias=False, abi_tags=()
+        )
+        library = _Library(context.codegen())
+        with context.push_code_library(library):
+            _Lower(context, library, descriptor, state.func_ir).lower()
+    return str(library.module), restype
