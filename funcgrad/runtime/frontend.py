@@ -26,6 +26,7 @@ from funcgrad.runtime.intrinsics import Pointer, Word
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
+_OVERLOADS = (typing.templates._OverloadFunctionTemplate, typing.templates._TemplateTargetHelperMixin)
 TRIPLE = llvm.get_process_triple()
 
 
@@ -124,6 +125,18 @@ class _Context(CPUContext):
 
 class _Typing(typing.BaseContext):
     """Typing: as above. Pointers and words are looked up here and nowhere else."""
+
+    def _load_builtins(self):
+        # numba's numbers, comparisons and ranges only: its registry also holds every @overload of the package
+        # (strings, arrays ...), and each of those would load the whole of numba's lowering, 0.2 s
+        own = typing.templates.Registry()
+        whole = typing.templates.builtin_registry
+        own.functions.extend(t for t in whole.functions if not issubclass(t, _OVERLOADS))
+        own.attributes.extend(t for t in whole.attributes if not issubclass(t, _OVERLOADS))
+        for value, kind in whole.globals:
+            if not any(issubclass(t, _OVERLOADS) for t in getattr(kind, "templates", ())):
+                own.globals.append((value, kind))
+        self.install_registry(own)
 
     def resolve_value_type(self, val):
         return val if isinstance(val, Word) else super().resolve_value_type(val)
