@@ -3,7 +3,7 @@
 `current()` walks from its caller outwards and stops at the first frame that is not the package's; it enters nothing and leaves a
 `Source`, which prints as "train.py:12 (loss)". It is called for every equation and every error, so it does the least possible:
 the frame's code object and instruction offset are kept, and the line number is decoded when somebody asks. Files are classed as
-"package" once each (a memo by file name, which is bounded by the number of files, not of functions).
+user's, package's or glue once each (a memo by file name, which is bounded by the number of files, not of functions).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["UNKNOWN", "Source", "current", "generated_filename", "is_package_file", "source_of_traceback"]
+__all__ = ["GLUE", "PACKAGE", "UNKNOWN", "USER", "Source", "current", "generated_filename", "kind_of_file", "source_of_traceback"]
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _GENERATED = "<funcgrad "  # file names that exec'd code of the package carries
@@ -23,7 +23,8 @@ _USER_LIKE = tuple(_PACKAGE_DIR + name for name in ("demo", "__main__"))
 _GLUE_FILES = ("functools.py", "contextlib.py")
 _GLUE_DIRS = (f"{os.sep}numpy{os.sep}", f"{os.sep}ml_dtypes{os.sep}")
 
-_memo: dict[str, bool] = {}
+USER, PACKAGE, GLUE = 0, 1, 2
+_memo: dict[str, int] = {}
 
 
 def generated_filename(what: str) -> str:
@@ -31,25 +32,27 @@ def generated_filename(what: str) -> str:
     return f"{_GENERATED}{what}>"
 
 
-def is_package_file(filename: str) -> bool:
-    """Whether frames of this file belong to the package (or to glue below it), not to the user."""
+def kind_of_file(filename: str) -> int:
+    """USER, PACKAGE (the package's own files and generated code) or GLUE (functools, NumPy and such in between)."""
     known = _memo.get(filename)
     if known is None:
         known = _memo[filename] = _classify(filename)
     return known
 
 
-def _classify(filename: str) -> bool:
+def _classify(filename: str) -> int:
     if filename.startswith(_GENERATED):
-        return True
+        return PACKAGE
     if filename.startswith(_PACKAGE_DIR):
-        return not filename.startswith(_USER_LIKE)
+        return USER if filename.startswith(_USER_LIKE) else PACKAGE
     if filename.startswith("<"):
-        return filename.startswith("<frozen ")
+        return GLUE if filename.startswith("<frozen ") else USER
     folder, name = os.path.split(filename)
     if name in _GLUE_FILES and folder == os.path.dirname(os.__file__):
-        return True
-    return "site-packages" in filename and any(part in filename for part in _GLUE_DIRS)
+        return GLUE
+    if "site-packages" in filename and any(part in filename for part in _GLUE_DIRS):
+        return GLUE
+    return USER
 
 
 class Source:
@@ -140,10 +143,10 @@ def current(skip: int = 1) -> Source:
     while frame is not None:
         code = frame.f_code
         filename = code.co_filename
-        package = memo.get(filename)
-        if package is None:
-            package = is_package_file(filename)
-        if not package:
+        kind = memo.get(filename)
+        if kind is None:
+            kind = kind_of_file(filename)
+        if kind == USER:
             source = _new(Source)
             source._code = code
             source._lasti = frame.f_lasti
@@ -158,7 +161,7 @@ def source_of_traceback(tb: TracebackType | None) -> Source:
     found = UNKNOWN
     while tb is not None:
         code = tb.tb_frame.f_code
-        if not is_package_file(code.co_filename):
+        if kind_of_file(code.co_filename) == USER:
             found = Source(code.co_filename, tb.tb_lineno, code.co_qualname)
         tb = tb.tb_next
     return found
