@@ -13,6 +13,8 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
     partial_eval(known, args, params)    -> how a call splits into what is known and what is not (calls only)
     mask_transpose(mask, *args, **params) -> as transpose, for the boolean array that says where a cotangent is live;
                                             None where the mask cannot be carried on
+    blocks                               -> its transpose blocks cotangents somewhere (select): mask_transpose then also
+                                            takes mask=None, which means that all of the cotangent is live
     loop                                 -> a descriptor from `ir.loop_rules`
     dtypes                               -> those that its array operands may have
     samples(rng, dtype)                  -> [(args, params), ...] for tests, args np.ndarrays of that dtype where it applies
@@ -41,7 +43,7 @@ class Primitive:
 
     __slots__ = (
         "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "loop", "partial_eval",
-        "mask_transpose", "dtypes", "samples", "doc", "effectful", "__weakref__",
+        "mask_transpose", "blocks", "dtypes", "samples", "doc", "effectful", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +61,7 @@ class Primitive:
         multiple_results: bool = False,
         partial_eval: Callable[..., Any] | None = None,
         mask_transpose: Callable[..., Any] | None = None,
+        blocks: bool = False,
         effectful: bool = False,
         doc: str = "",
     ):
@@ -69,6 +72,7 @@ class Primitive:
         self.abstract, self.numpy = abstract, numpy
         self.jvp, self.transpose, self.batch, self.loop = jvp, transpose, batch, loop
         self.partial_eval, self.mask_transpose = partial_eval, mask_transpose
+        self.blocks = blocks
         self.dtypes, self.samples, self.doc, self.effectful = dtypes, samples, doc, effectful
 
     def __repr__(self) -> str:

@@ -1,0 +1,1 @@
+"""What users call: transforms on functions of pytrees."""

@@ -1,0 +1,131 @@
+"""From a user's arguments to flat lists of values, and back.
+
+In: functions of pytrees, leaves that may be arrays, tracers, NumPy arrays or Python scalars. Out: functions of flat lists of
+values. Errors name the argument by its key path.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.bridge.array import from_numpy
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import DtypeError, UsageError, message
+from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
+from funcgrad.trace.value import Value
+
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+
+
+def as_value(x: Any) -> Any:
+    """A leaf as a value: arrays and tracers as they are, NumPy arrays strong, Python scalars weak. TypeError for anything else."""
+    if isinstance(x, Value):
+        return x
+    t = x.__class__
+    if t in _PYTHON_SCALARS:
+        return from_numpy(np.asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return from_numpy(x)
+    if hasattr(x, "__jax_array__") or hasattr(x, "__array__"):
+        return from_numpy(np.asarray(x))
+    if isinstance(x, (bool, int, float, complex)):  # their subclasses, such as an IntEnum
+        return as_value(next(s for s in (bool, int, float, complex) if isinstance(x, s))(x))
+    raise TypeError(t)
+
+
+def as_values(name: str, leaves: Sequence[Any], tree: Any) -> list[Any]:
+    """Each leaf as a value; an error names the first that is none by its place in `tree`."""
+    try:
+        return [as_value(x) for x in leaves]
+    except TypeError:
+        pass
+    for path, x in tree_leaves_with_path(tree):
+        try:
+            as_value(x)
+        except TypeError:
+            raise DtypeError(
+                message(
+                    f"{name}: got {type(x).__name__} for the argument{_at(path)}",
+                    "arrays, NumPy arrays and Python numbers, in dicts, lists, tuples, dataclasses or registered nodes",
+                    "pass it as a static argument, close over it, or register its type with funcgrad.tree_util",
+                )
+            ) from None
+    raise AssertionError("a leaf was refused and then accepted")
+
+
+def _at(path: Any) -> str:
+    return f" at {keystr(path)}" if path else ""
+
+
+class FlatFunction:
+    """`fun(*args, **kwargs)` as a function from the flat values of some arguments to the flat values of its outcome.
+
+    `out_tree` is known after a call."""
+
+    __slots__ = ("fun", "in_tree", "put", "has_aux", "out_tree", "aux", "name")
+
+    def __init__(self, name: str, fun: Callable[..., Any], in_tree: PyTreeDef, put: Callable[[Any], Any] | None, has_aux: bool = False):
+        self.name, self.fun, self.in_tree, self.put, self.has_aux = name, fun, in_tree, put, has_aux
+        self.out_tree: Any = None
+        self.aux: Any = None
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        args = tree_unflatten(self.in_tree, leaves)
+        out = self.put(args) if self.put is not None else self.fun(*args)
+        if self.has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) != 2:
+                raise UsageError(
+                    message(
+                        f"{self.name}: with has_aux=True the function returned {type(out).__name__}",
+                        "a pair (output, aux)",
+                        "return (loss, extra), or leave has_aux out",
+                    )
+                )
+            out, self.aux = out
+        leaves_out, self.out_tree = tree_flatten(out)
+        return as_values(f"the output of {function_name(self.fun)}", leaves_out, out)
+
+
+def function_name(fun: Any) -> str:
+    """How to speak of a function in a message."""
+    return getattr(fun, "__name__", None) or getattr(getattr(fun, "func", None), "__name__", None) or type(fun).__name__
+
+
+def check_callable(name: str, fun: Any) -> None:
+    """UsageError unless `fun` can be called."""
+    if not callable(fun):
+        raise UsageError(message(f"{name}: got {type(fun).__name__} for the function", "a callable", f"write {name}(f)(x), not {name}(f(x))"))
+
+
+def normalise_argnums(name: str, argnums: Any, count: int) -> tuple[int, ...]:
+    """Argument numbers as a tuple of non-negative ints below `count`; UsageError otherwise."""
+    numbers = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
+    out = []
+    for i in numbers:
+        if isinstance(i, bool) or not hasattr(type(i), "__index__"):
+            raise UsageError(message(f"{name}: got argnums={argnums!r}", "an int, or a sequence of ints", "mend argnums="))
+        if not -count <= int(i) < count:
+            raise UsageError(
+                message(
+                    f"{name}: got argnums={argnums!r} for a call with {count} positional argument{'s' * (count != 1)}",
+                    f"numbers from 0 to {count - 1}" if count else "at least one positional argument",
+                    "pass the argument by position, or mend argnums=",
+                )
+            )
+        out.append(int(i) % count)
+    if len(set(out)) != len(out):
+        raise UsageError(message(f"{name}: argnums={argnums!r} names an argument twice", "distinct numbers", "mend argnums="))
+    return tuple(out)
+
+
+def bind_arguments(fun: Callable[..., Any], args: tuple, kwargs: dict, argnums: tuple[int, ...]) -> Callable[[Any], Any]:
+    """A function of the tuple of the arguments `argnums`; the others are fixed."""
+
+    def put(chosen: Any) -> Any:
+        full = list(args)
+        for i, x in zip(argnums, chosen, strict=True):
+            full[i] = x
+        return fun(*full, **kwargs)
+
+    return put

@@ -1,0 +1,29 @@
+"""Memory of results that hang on an object, and go with it."""
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_LIMIT = 256  # results kept per object
+
+
+def weak_memo(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Memoise `fun(owner, *key)` for as long as `owner` lives. The key must be hashable; the owner is held weakly."""
+    table: weakref.WeakKeyDictionary[Any, dict[tuple, Any]] = weakref.WeakKeyDictionary()
+    lock = threading.Lock()
+
+    @functools.wraps(fun)
+    def memo(owner: Any, *key: Any) -> Any:
+        with lock:
+            results = table.setdefault(owner, {})
+        out = results.get(key)
+        if out is None:
+            out = fun(owner, *key)
+            if len(results) >= _LIMIT:
+                results.clear()
+            results[key] = out
+        return out
+
+    return memo

@@ -1,0 +1,48 @@
+"""Partial evaluation of a program: what can be computed from the known inputs, and the rest.
+
+In: a Jaxpr, and which inputs are unknown. Out: a head (known inputs -> known outputs, residuals) and a tail (residuals,
+unknown inputs -> unknown outputs).
+"""
+
+from typing import Any, NamedTuple
+
+from funcgrad.core.cache import weak_memo
+from funcgrad.ir.evaluate import evaluate
+from funcgrad.ir.jaxpr import Jaxpr, closed_over
+from funcgrad.trace.interpreter import running
+from funcgrad.trace.stage import Record, Stage, StagedTracer
+from funcgrad.transforms.jvp import current_apply
+
+
+class Split(NamedTuple):
+    """`consts` are the leading inputs of the head; `residuals[i]` is the number of a known input that serves as residual i, or None where the head computes it."""
+
+    head: Jaxpr
+    consts: list[Any]
+    tail: Jaxpr
+    unknown_out: tuple[bool, ...]
+    residuals: tuple[int | None, ...]
+
+
+@weak_memo
+def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> Split:
+    """Head and tail of `jaxpr` for these unknown inputs."""
+    outer = Stage()
+    with running(outer):
+        inner = Record(outer)
+        args = [inner.argument(v.aval) if u else outer.argument(v.aval) for v, u in zip(jaxpr.invars, unknown, strict=True)]
+        with running(inner):
+            outs = evaluate(current_apply, jaxpr, (), args)
+        unknown_out = tuple(not inner.knows(x) for x in outs)
+        tail, residuals = inner.finish([x for x, u in zip(outs, unknown_out, strict=True) if u])
+        known_vars = {x.var: i for i, x in enumerate(a for a, u in zip(args, unknown, strict=True) if not u)}
+        numbers = tuple(known_vars.get(r.var) if isinstance(r, StagedTracer) else None for r in residuals)
+        computed = [r for r, i in zip(residuals, numbers, strict=True) if i is None]
+        head, consts = outer.finish([x for x, u in zip(outs, unknown_out, strict=True) if not u] + computed)
+    return Split(closed_over(head), consts, closed_over(tail), unknown_out, numbers)
+
+
+def merge(flags: tuple[bool, ...], when_true: list[Any], when_false: list[Any]) -> list[Any]:
+    """One list from two, by flag."""
+    t, f = iter(when_true), iter(when_false)
+    return [next(t) if flag else next(f) for flag in flags]

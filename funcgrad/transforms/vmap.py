@@ -1,0 +1,96 @@
+"""Vectorisation: a function of one example becomes a function of a batch.
+
+In: a function, values with a batch axis each (or None). Out: its values, with the axis where each has it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.core.aval import shaped
+from funcgrad.core.cache import weak_memo
+from funcgrad.ir.evaluate import evaluate
+from funcgrad.ir.jaxpr import Jaxpr, closed_over
+from funcgrad.ir.primitive import Primitive
+from funcgrad.ops._family import batch_at
+from funcgrad.trace.interpreter import Interpreter, Tracer, current, running
+from funcgrad.trace.stage import stage
+from funcgrad.trace.value import aval_of
+from funcgrad.transforms.jvp import current_apply
+
+
+class BatchTracer(Tracer):
+    """One example of a batch: `value` has the batch along axis `dim`, the tracer's aval is without it."""
+
+    __slots__ = ("value", "dim")
+
+    def __init__(self, trace: "Batch", value: Any, dim: int):
+        self.trace, self.value, self.dim = trace, value, dim
+        a = aval_of(value)
+        self.aval, self.source = shaped(a.shape[:dim] + a.shape[dim + 1 :], a.dtype, a.weak_type), None
+
+
+class Batch(Interpreter):
+    """Each primitive runs once on the whole batch, by its batching rule."""
+
+    __slots__ = ("size", "axis_name")
+
+    def __init__(self, parent: Interpreter, size: int, axis_name: Any = None):
+        super().__init__(parent)
+        self.size, self.axis_name = size, axis_name
+
+    def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values, dims, batched = [], [], False
+        for x in args:
+            if x.__class__ is BatchTracer and x.trace is self:
+                values.append(x.value)
+                dims.append(x.dim)
+                batched = True
+            else:
+                values.append(x)
+                dims.append(None)
+        with running(self.parent):  # type: ignore[arg-type]
+            if not batched:
+                return self.parent.apply(prim, args, params)  # type: ignore[union-attr]
+            if not callable(prim.batch):
+                raise TypeError(f"{prim.name} cannot be vectorised: {prim.batch}")
+            out, dim = prim.batch(self.size, values, dims, **params)
+        if prim.multiple_results:
+            return [x if d is None else BatchTracer(self, x, d) for x, d in zip(out, dim, strict=True)]
+        return out if dim is None else BatchTracer(self, out, dim)
+
+    def split(self, x: Any) -> tuple[Any, int | None]:
+        """A value and its batch axis."""
+        return (x.value, x.dim) if x.__class__ is BatchTracer and x.trace is self else (x, None)
+
+
+def vmap(
+    fun: Callable[..., Sequence[Any]], args: Sequence[Any], dims: Sequence[int | None], size: int, axis_name: Any = None
+) -> tuple[list[Any], list[int | None]]:
+    """Values of `fun` on every example, and the batch axis of each."""
+    trace = Batch(current(), size, axis_name)
+    try:
+        with running(trace):
+            outs = fun(*[x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims, strict=True)])
+        pairs = [trace.split(x) for x in outs]
+        return [v for v, _ in pairs], [d for _, d in pairs]
+    finally:
+        trace.live = False
+
+
+@weak_memo
+def vmap_jaxpr(jaxpr: Jaxpr, size: int, dims: tuple[int | None, ...]) -> tuple[Jaxpr, list[Any], tuple[int | None, ...]]:
+    """The program on a batch, the constants that are its leading inputs, and the batch axis (0 or None) of each output."""
+    dims_out: tuple[int | None, ...] = ()
+
+    def fun(*args: Any) -> list[Any]:
+        nonlocal dims_out
+        outs, ds = vmap(lambda *xs: evaluate(current_apply, jaxpr, (), xs), args, dims, size)
+        dims_out = tuple(None if d is None else 0 for d in ds)
+        return [x if d is None else batch_at(x, d, size) for x, d in zip(outs, ds, strict=True)]
+
+    avals = [
+        a if d is None else shaped(a.shape[:d] + (size,) + a.shape[d:], a.dtype, a.weak_type)
+        for a, d in zip(jaxpr.in_avals, dims, strict=True)
+    ]
+    out, consts = stage(fun, avals)
+    return closed_over(out), consts, dims_out
