@@ -19,7 +19,7 @@ _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 
 
 def as_value(x: Any) -> Any:
-    """A leaf as a value: arrays and tracers as they are, NumPy arrays strong, Python scalars weak. TypeError for anything else."""
+    """A leaf as a value: arrays and tracers as they are, NumPy arrays strong, Python scalars weak; else TypeError."""
     if isinstance(x, Value):
         return x
     t = x.__class__
@@ -65,7 +65,9 @@ class FlatFunction:
 
     __slots__ = ("fun", "in_tree", "put", "has_aux", "out_tree", "aux", "name")
 
-    def __init__(self, name: str, fun: Callable[..., Any], in_tree: PyTreeDef, put: Callable[[Any], Any] | None, has_aux: bool = False):
+    def __init__(
+        self, name: str, fun: Callable[..., Any], in_tree: PyTreeDef, put: Callable[[Any], Any] | None, has_aux: bool = False
+    ):
         self.name, self.fun, self.in_tree, self.put, self.has_aux = name, fun, in_tree, put, has_aux
         self.out_tree: Any = None
         self.aux: Any = None
@@ -95,7 +97,9 @@ def function_name(fun: Any) -> str:
 def check_callable(name: str, fun: Any) -> None:
     """UsageError unless `fun` can be called."""
     if not callable(fun):
-        raise UsageError(message(f"{name}: got {type(fun).__name__} for the function", "a callable", f"write {name}(f)(x), not {name}(f(x))"))
+        raise UsageError(
+            message(f"{name}: got {type(fun).__name__} for the function", "a callable", f"write {name}(f)(x), not {name}(f(x))")
+        )
 
 
 def normalise_argnums(name: str, argnums: Any, count: int) -> tuple[int, ...]:

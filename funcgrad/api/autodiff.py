@@ -40,7 +40,9 @@ def _match(name: str, what: str, tree: Any, treedef: PyTreeDef, avals: list[Shap
     """Flat tangents or cotangents that fit `avals`: values, with None for float0."""
     leaves, got = tree_flatten(tree)
     if got != treedef:
-        raise TreeError(message(f"{name}: got {what} with the structure {got}", f"the structure {treedef}", f"build the {what} with tree_map"))
+        raise TreeError(
+            message(f"{name}: got {what} with the structure {got}", f"the structure {treedef}", f"build the {what} with tree_map")
+        )
     values: list[Any] = []
     for (path, x), aval in zip(tree_leaves_with_path(tree), avals, strict=True):
         if isinstance(x, np.ndarray) and x.dtype == dt.float0:
@@ -50,15 +52,25 @@ def _match(name: str, what: str, tree: Any, treedef: PyTreeDef, avals: list[Shap
         a = value.aval
         where = f" at {keystr(path)}" if path else ""
         if a.shape != aval.shape:
-            raise ShapeError(message(f"{name}: got {what}{where} of shape {a}", f"the shape of its primal, {aval}", "match the shapes"))
+            raise ShapeError(
+                message(f"{name}: got {what}{where} of shape {a}", f"the shape of its primal, {aval}", "match the shapes")
+            )
         if aval.dtype not in dt.INEXACT:
             raise DtypeError(
-                message(f"{name}: got {what}{where} of dtype {a} for {aval}", "integers have tangents of dtype float0", "pass np.zeros(shape, float0)")
+                message(
+                    f"{name}: got {what}{where} of dtype {a} for {aval}",
+                    "integers have tangents of dtype float0",
+                    "pass np.zeros(shape, float0)",
+                )
             )
         if a.dtype != aval.dtype:
             if not a.weak_type:
                 raise DtypeError(
-                    message(f"{name}: got {what}{where} of dtype {a}", f"the dtype of its primal, {aval}", "convert it with .astype(...)")
+                    message(
+                        f"{name}: got {what}{where} of dtype {a}",
+                        f"the dtype of its primal, {aval}",
+                        "convert it with .astype(...)",
+                    )
                 )
             value = from_numpy(np.asarray(x, aval.dtype))
         values.append(value)
@@ -80,7 +92,9 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     check_callable("jvp", fun)
     for what, x in (("primals", primals), ("tangents", tangents)):
         if not isinstance(x, (tuple, list)):
-            raise UsageError(message(f"jvp: got {type(x).__name__} for {what}", "a tuple or list, one entry an argument", f"write ({what},)"))
+            raise UsageError(
+                message(f"jvp: got {type(x).__name__} for {what}", "a tuple or list, one entry an argument", f"write ({what},)")
+            )
     leaves, in_tree = tree_flatten(tuple(primals))
     values = as_values("jvp", leaves, tuple(primals))
     ts = _match("jvp", "tangents", tuple(tangents), in_tree, [x.aval for x in values])
@@ -167,14 +181,20 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
 def _no_reduce_axes(name: str, reduce_axes: Any) -> None:
     if tuple(reduce_axes):
-        raise UsageError(message(f"{name}: got reduce_axes={reduce_axes!r}", "only ()", "sum over a named axis with lax.psum in the function"))
+        raise UsageError(
+            message(f"{name}: got reduce_axes={reduce_axes!r}", "only ()", "sum over a named axis with lax.psum in the function")
+        )
 
 
 def _check_input(name: str, path: Any, aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
     where = f" at {keystr(path)}" if path else ""
     if holomorphic and aval.dtype not in dt.COMPLEXES:
         raise DtypeError(
-            message(f"{name}: got {aval} for the input{where} with holomorphic=True", "complex inputs", "convert with .astype('complex64')")
+            message(
+                f"{name}: got {aval} for the input{where} with holomorphic=True",
+                "complex inputs",
+                "convert with .astype('complex64')",
+            )
         )
     if aval.dtype not in dt.INEXACT and not allow_int:
         raise DtypeError(

@@ -116,7 +116,10 @@ def jacrev(
 
         found, dims = vmap_flat(pull, cts, [0] * len(cts), total)
         columns = iter([_batched_first(x, d, total) for x, d in zip(found, dims, strict=True)])
-        blocks = [_blocks(next(columns), out_avals, 0) if m else [_zeros_pair(o, a) for o in out_avals] for a, m in zip(avals, moving, strict=True)]
+        blocks = [
+            _blocks(next(columns), out_avals, 0) if m else [_zeros_pair(o, a) for o in out_avals]
+            for a, m in zip(avals, moving, strict=True)
+        ]
         rows = [tree_unflatten(in_tree, [b[i] for b in blocks]) for i in range(len(out_avals))]
         result = tree_unflatten(flat.out_tree, [r[0] if single else r for r in rows])
         return (result, _settle(flat)) if has_aux else result

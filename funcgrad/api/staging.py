@@ -31,7 +31,9 @@ class ShapeDtypeStruct:
         is_ref: bool = False,
     ):
         if sharding is not None or manual_axis_type is not None or is_ref:
-            raise UsageError(message("ShapeDtypeStruct: got sharding=, manual_axis_type= or is_ref=", "none is supported", "leave it out"))
+            raise UsageError(
+                message("ShapeDtypeStruct: got sharding=, manual_axis_type= or is_ref=", "none is supported", "leave it out")
+            )
         if dtype is None:
             raise UsageError(message("ShapeDtypeStruct: got dtype=None", "a dtype", "write dtype='float32'"))
         self.shape, self.dtype, self.weak_type = tuple(int(n) for n in shape), dt.canonical(dtype), bool(weak_type)
@@ -69,7 +71,8 @@ class ShapeDtypeStruct:
         return (self.shape, self.dtype, self.weak_type)
 
     def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={dt.short_name(self.dtype) if self.dtype == dt.KEY else self.dtype.name})"
+        dtype = dt.short_name(self.dtype) if self.dtype == dt.KEY else self.dtype.name
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtype})"
 
 
 @api_boundary
@@ -85,7 +88,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return tree_unflatten(flat.out_tree, [ShapeDtypeStruct.of(a) for a in jaxpr.out_avals])
 
 
-def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False) -> Callable[..., Any]:
+def make_jaxpr(
+    fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False
+) -> Callable[..., Any]:
     """A function that gives the program of `fun` for arguments like the ones it is called with.
 
     static_argnums: positional arguments that are passed as they are. return_shape: give also the output's ShapeDtypeStructs.

@@ -40,14 +40,16 @@ def vmap(
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not isinstance(in_axes, (int, tuple, dict)) and in_axes is not None:
-        raise UsageError(message(f"vmap: got in_axes={in_axes!r}", "an int, None, or a tuple with an entry for each argument", "mend in_axes="))
+        raise UsageError(
+            message(f"vmap: got in_axes={in_axes!r}", "an int, None, or a tuple with an entry for each argument", "mend in_axes=")
+        )
 
     @api_boundary
     def batched(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise UsageError(
                 message(
-                    f"vmap: in_axes has {len(in_axes)} entries and {function_name(fun)} was called with {len(args)} positional arguments",
+                    f"vmap: in_axes has {len(in_axes)} entries, {function_name(fun)} got {len(args)} positional arguments",
                     "one entry for each positional argument",
                     "mend in_axes=, or pass keyword arguments by keyword",
                 )
@@ -56,7 +58,10 @@ def vmap(
         leaves, in_tree = tree_flatten(tree)
         values = as_values("vmap", leaves, tree)
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        dims = [_normalise(d, aval_of(x).ndim, path) for d, x, (path, _) in zip(dims, values, tree_leaves_with_path(tree), strict=True)]
+        dims = [
+            _normalise(d, aval_of(x).ndim, path)
+            for d, x, (path, _) in zip(dims, values, tree_leaves_with_path(tree), strict=True)
+        ]
         size = _batch_size(tree, values, dims, axis_size, fun)
         flat = FlatFunction("vmap", fun, in_tree, lambda both: fun(*both[0], **both[1]))
         outs, found = vmap_flat(flat, values, dims, size, axis_name)
@@ -92,9 +97,15 @@ def _batch_size(tree: Any, values: list[Any], dims: list[int | None], axis_size:
         return next(iter(sizes))
     if sizes:
         listed = "; ".join(f"{n} from {where}" for n, where in sizes.items())
-        raise ShapeError(message(f"vmap: {function_name(fun)} got different batch sizes: {listed}", "one size", "mend in_axes= or the shapes"))
+        raise ShapeError(
+            message(f"vmap: {function_name(fun)} got different batch sizes: {listed}", "one size", "mend in_axes= or the shapes")
+        )
     raise UsageError(
-        message(f"vmap: no argument of {function_name(fun)} is batched", "at least one axis in in_axes=", "give axis_size=, or an axis")
+        message(
+            f"vmap: no argument of {function_name(fun)} is batched",
+            "at least one axis in in_axes=",
+            "give axis_size=, or an axis",
+        )
     )
 
 
@@ -111,5 +122,11 @@ def _place(x: Any, dim: int | None, target: Any, size: int, fun: Any) -> Any:
         return x
     ndim = aval_of(x).ndim + (dim is None)
     if not -ndim <= target < ndim:
-        raise ShapeError(message(f"vmap: out_axes gives axis {target} for an output with {ndim} axes", f"axes from {-ndim} to {ndim - 1}", "mend out_axes="))
+        raise ShapeError(
+            message(
+                f"vmap: out_axes gives axis {target} for an output with {ndim} axes",
+                f"axes from {-ndim} to {ndim - 1}",
+                "mend out_axes=",
+            )
+        )
     return batch_at(x, dim, size, target % ndim)

@@ -9,8 +9,9 @@ from typing import Any
 _LIMIT = 256  # results kept per object
 
 
-def weak_memo(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Memoise `fun(owner, *key)` for as long as `owner` lives. The key must be hashable; the owner is held weakly."""
+def weak_memo(fun: Callable[..., Any], keep: Callable[[Any], bool] | None = None) -> Callable[..., Any]:
+    """Memoise `fun(owner, *key)` for as long as `owner` lives. The key must be hashable; the owner is held weakly.
+    `keep(result)` may refuse to remember a result."""
     table: weakref.WeakKeyDictionary[Any, dict[tuple, Any]] = weakref.WeakKeyDictionary()
     lock = threading.Lock()
 
@@ -21,9 +22,10 @@ def weak_memo(fun: Callable[..., Any]) -> Callable[..., Any]:
         out = results.get(key)
         if out is None:
             out = fun(owner, *key)
-            if len(results) >= _LIMIT:
-                results.clear()
-            results[key] = out
+            if keep is None or keep(out):
+                if len(results) >= _LIMIT:
+                    results.clear()
+                results[key] = out
         return out
 
     return memo

@@ -106,3 +106,8 @@ class Operator(Primitive):
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         return _state.current.apply(self, args, params)
+
+
+def holds_no_tracer(result: tuple) -> bool:
+    """Whether the constants in a transformed program, a list inside `result`, belong to no run: it may then be remembered."""
+    return not any(isinstance(x, Tracer) for part in result if isinstance(part, list) for x in part)

@@ -9,14 +9,13 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
-from funcgrad.core.cache import weak_memo
 from funcgrad.ir.evaluate import evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.loop_rules import Call
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record, stage
-from funcgrad.transforms.jvp import jvp_jaxpr
+from funcgrad.transforms.jvp import jvp_jaxpr, remembered
 from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.transpose import backward
 from funcgrad.transforms.vmap import vmap_jaxpr
@@ -59,17 +58,19 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     return merge(split.unknown_out, tail_outs, outs[:known_count])
 
 
-@weak_memo
+@remembered
 def transpose_jaxpr(jaxpr: Jaxpr, linear: tuple[bool, ...], live: tuple[bool, ...]) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
     """The transpose of a program, the constants that are its leading inputs, and which cotangents are not zero.
 
-    Inputs: constants, the inputs that are not `linear`, the cotangents that are `live`. Outputs: cotangents of the linear inputs."""
+    Inputs: constants, inputs that are not `linear`, cotangents that are `live`. Outputs: cotangents of the linear inputs."""
     known = linear.count(False)
     found: tuple[bool, ...] = ()
 
     def fun(*xs: Any) -> list[Any]:
         nonlocal found
-        args = merge(linear, [LinearArg(v.aval) for v, is_linear in zip(jaxpr.invars, linear, strict=True) if is_linear], list(xs[:known]))
+        args = merge(
+            linear, [LinearArg(v.aval) for v, is_linear in zip(jaxpr.invars, linear, strict=True) if is_linear], list(xs[:known])
+        )
         cts = merge(live, list(xs[known:]), [None] * live.count(False))
         outs = backward(jaxpr, (), args, cts)
         found = tuple(ct is not None for ct in outs)

@@ -3,6 +3,7 @@
 In: a function, primals, tangents (None is a symbolic zero). Out: its values and their tangents.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from funcgrad.core.cache import weak_memo
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.primitive import Primitive
-from funcgrad.trace.interpreter import Interpreter, Tracer, current, running
+from funcgrad.trace.interpreter import Interpreter, Tracer, current, holds_no_tracer, running
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
 
@@ -73,7 +74,11 @@ def jvp(
         trace.live = False
 
 
-@weak_memo
+# Transformed programs hang on the program they came from, unless their constants belong to a run that will end.
+remembered = functools.partial(weak_memo, keep=holds_no_tracer)
+
+
+@remembered
 def jvp_jaxpr(jaxpr: Jaxpr, moving: tuple[bool, ...]) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
     """The program of values and tangents, the constants that are its leading inputs, and which output tangents are not zero.
 

@@ -6,16 +6,16 @@ unknown inputs -> unknown outputs).
 
 from typing import Any, NamedTuple
 
-from funcgrad.core.cache import weak_memo
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.trace.interpreter import running
 from funcgrad.trace.stage import Record, Stage, StagedTracer
-from funcgrad.transforms.jvp import current_apply
+from funcgrad.transforms.jvp import current_apply, remembered
 
 
 class Split(NamedTuple):
-    """`consts` are the leading inputs of the head; `residuals[i]` is the number of a known input that serves as residual i, or None where the head computes it."""
+    """`consts` are the leading inputs of the head. `residuals[i]` is the number of the known input that serves as residual i,
+    or None where the head computes it."""
 
     head: Jaxpr
     consts: list[Any]
@@ -24,7 +24,7 @@ class Split(NamedTuple):
     residuals: tuple[int | None, ...]
 
 
-@weak_memo
+@remembered
 def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> Split:
     """Head and tail of `jaxpr` for these unknown inputs."""
     outer = Stage()

@@ -11,11 +11,12 @@ it costs nothing until a multiplication asks for it.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad.ops.bitwise import or_
+from funcgrad.ops.select import select_n
+
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.ops._family import add, like, same_mask
-from funcgrad.ops.bitwise import or_
-from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import current
 
 
@@ -69,9 +70,7 @@ def _forward(jaxpr: Jaxpr, values: dict[Var, Any], linear: set[Var]) -> list[Eqn
     return found
 
 
-def _transpose_eqn(
-    eqn: Eqn, values: dict[Var, Any], linear: set[Var], ct_of: dict[Var, Any], mask_of: dict[Var, Mask]
-) -> None:
+def _transpose_eqn(eqn: Eqn, values: dict[Var, Any], linear: set[Var], ct_of: dict[Var, Any], mask_of: dict[Var, Mask]) -> None:
     prim = eqn.primitive
     cts = [ct_of.pop(v, None) for v in eqn.outputs]
     if all([ct is None for ct in cts]):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.core.aval import shaped
-from funcgrad.core.cache import weak_memo
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.primitive import Primitive
@@ -15,7 +14,7 @@ from funcgrad.ops._family import batch_at
 from funcgrad.trace.interpreter import Interpreter, Tracer, current, running
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
-from funcgrad.transforms.jvp import current_apply
+from funcgrad.transforms.jvp import current_apply, remembered
 
 
 class BatchTracer(Tracer):
@@ -77,7 +76,7 @@ def vmap(
         trace.live = False
 
 
-@weak_memo
+@remembered
 def vmap_jaxpr(jaxpr: Jaxpr, size: int, dims: tuple[int | None, ...]) -> tuple[Jaxpr, list[Any], tuple[int | None, ...]]:
     """The program on a batch, the constants that are its leading inputs, and the batch axis (0 or None) of each output."""
     dims_out: tuple[int | None, ...] = ()
