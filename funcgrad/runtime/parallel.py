@@ -1,0 +1,120 @@
+"""Several kernels compiled side by side, in forked children.
+
+numba's compiler lock serialises threads and a fresh interpreter needs 0.4 s to import numba, so the process forks:
+a child compiles its share, writes the object code into a pipe, and ends without cleaning up. The parent does its own
+share meanwhile. Whatever a child does not deliver (it died, it hangs) the parent compiles itself.
+
+Environment: FUNCGRAD_COMPILE_WORKERS (processes in all; default: the processors this process may use, at most 8; 1: no fork).
+"""
+
+import gc
+import os
+import pickle
+import select
+import signal
+import time
+import warnings
+from contextlib import ExitStack
+
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+
+from funcgrad.core.errors import CompileError
+from funcgrad.runtime import compile
+
+MOST_WORKERS = 8
+PATIENCE = 120.0  # seconds that a child may take
+
+
+def workers() -> int:
+    """How many processes compile."""
+    text = os.environ.get("FUNCGRAD_COMPILE_WORKERS", "")
+    if text.isdigit():
+        return max(1, int(text))
+    if not hasattr(os, "fork"):
+        return 1
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MOST_WORKERS)
+
+
+def compile_all(sources: list[str]) -> list[bytes | CompileError]:
+    """The object code of each source, or the error that it made."""
+    count = min(workers(), len(sources))
+    if count > 1:
+        for name in dict.fromkeys(name for source in sources for name in compile.helpers_of(source)):
+            try:
+                compile.warm_helper(name)
+            except Exception:
+                pass  # the kernel that calls it will say what is wrong
+    order = sorted(range(len(sources)), key=lambda k: -len(sources[k]))  # long ones first, dealt in turn
+    shares = [order[k::count] for k in range(count)] if count else []
+    done: dict[int, bytes | CompileError] = {}
+    children = [_spawn([(k, sources[k]) for k in share]) for share in shares[1:]]
+    for k in shares[0] if shares else ():
+        done[k] = _one(sources[k])
+    for child in children:
+        if child is not None:
+            done.update(_collect(*child))
+    return [done[k] if k in done else _one(sources[k]) for k in range(len(sources))]
+
+
+def _one(source: str) -> bytes | CompileError:
+    try:
+        return compile.compile_source(source)
+    except CompileError as error:
+        return error
+
+
+def _spawn(share: list[tuple[int, str]]):
+    """(process id, pipe to read) of a child that compiles `share`; None when there can be no child."""
+    reader, writer = os.pipe()
+    try:
+        with ExitStack() as held, warnings.catch_warnings():
+            # no other thread may be inside LLVM or numba while the process is copied
+            held.enter_context(global_compiler_lock)
+            if hasattr(ffi.lib, "_lock"):
+                held.enter_context(ffi.lib._lock)
+            warnings.simplefilter("ignore")  # "fork in a process with threads": the child runs the compiler only
+            pid = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return None
+    if pid:
+        os.close(writer)
+        return pid, reader
+    try:
+        gc.disable()
+        os.close(reader)
+        answer = [(k, code if isinstance(code := _one(source), bytes) else str(code)) for k, source in share]
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(pickle.dumps(answer))
+    finally:
+        os._exit(0)
+
+
+def _collect(pid: int, reader: int) -> dict[int, bytes | CompileError]:
+    """What the child wrote, or nothing."""
+    parts, limit = [], time.monotonic() + PATIENCE
+    try:
+        while True:
+            ready, _, _ = select.select([reader], [], [], max(0.0, limit - time.monotonic()))
+            if not ready:
+                os.kill(pid, signal.SIGKILL)
+                parts.clear()
+                break
+            part = os.read(reader, 1 << 20)
+            if not part:
+                break
+            parts.append(part)
+    finally:
+        os.close(reader)
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:
+            pass  # the program ignores SIGCHLD
+    try:
+        answer = pickle.loads(b"".join(parts))
+    except Exception:
+        return {}
+    return {k: code if isinstance(code, bytes) else CompileError(code) for k, code in answer}
