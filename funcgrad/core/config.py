@@ -1,9 +1,10 @@
 """The options of the package: one typed, documented row each, and the `config` object that holds their values.
 
-A value comes, in this order, from a `with config.override(...)` of the running thread, from an assignment (`config.x = v`,
-`config.update("x", v)`), from the environment at import, from the row's default. Reading is a plain attribute read (33 ns): `config` is
-a `threading.local` whose class carries the process-wide values and whose per-thread dict carries only what that thread overrides.
-`config.trace_key` is a tuple of the options that change what tracing yields; jit puts it into its key (equal keys are one object).
+A value comes, in this order, from a `with config.override(...)` of the running thread, from an assignment
+(`config.x = v`, `config.update("x", v)`), from the environment at import, from the row's default. Reading is a
+plain attribute read (33 ns): `config` is a `threading.local` whose class carries the process-wide values and whose
+per-thread dict carries only what that thread overrides. `config.trace_key` is a tuple of the options that change
+what tracing yields; jit puts it into its key (equal keys are one object).
 """
 
 from __future__ import annotations
@@ -195,9 +196,7 @@ _X64 = "enable_x64"
 _lock = threading.RLock()
 _TRACED = tuple(option.name for option in OPTIONS.values() if option.traced)
 _keys: dict[tuple, tuple] = {}  # one object per distinct key, so that an unchanged key compares by identity
-_override_dicts: list[
-    dict[str, Any]
-] = []  # the dicts of threads inside an override; their keys follow global changes
+_override_dicts: list[dict[str, Any]] = []  # the dicts of threads inside an override; their keys follow global changes
 
 
 def _canonical(name: str, value: Any) -> tuple[str, Any]:
@@ -322,9 +321,7 @@ def _set_global(name: str, value: Any) -> None:
 
 
 def _local_key(overridden: dict[str, Any]) -> tuple:
-    return _intern(
-        tuple(overridden[name] if name in overridden else getattr(Config, name) for name in _TRACED)
-    )
+    return _intern(tuple(overridden[name] if name in overridden else getattr(Config, name) for name in _TRACED))
 
 
 class Override(ContextDecorator):
@@ -369,9 +366,7 @@ def _from_environment() -> dict[str, Any]:
             try:
                 values[option.name] = option.parse(text)
             except (ValueError, TypeError, OverflowError):
-                raise UsageError(
-                    message(f"environment: {option.env}={text!r}", option.allowed, f"unset {option.env}")
-                ) from None
+                raise UsageError(message(f"environment: {option.env}={text!r}", option.allowed, f"unset {option.env}")) from None
     return values
 
 

@@ -1,9 +1,9 @@
 """The exceptions of the package, and how their texts are built.
 
-Every text has three parts in order: what came (and where it was made), what is allowed, what to type next: `message` joins them. The
-exceptions about traced values take the tracer itself and read its abstract value, the line that made it, and the user's
-current line; a ready string is taken as it stands (so that they pickle). Each also derives from the built-in exception that a
-NumPy user would catch in its place.
+Every text has three parts in order: what came (and where it was made), what is allowed, what to type next:
+`message` joins them. The exceptions about traced values take the tracer itself and read its abstract value, the
+line that made it, and the user's current line; a ready string is taken as it stands (so that they pickle). Each
+also derives from the built-in exception that a NumPy user would catch in its place.
 """
 
 from __future__ import annotations
@@ -144,9 +144,7 @@ class ConcretizationTypeError(_TracedValueError, TypeError):
     """
 
     _needed = "a concrete value"
-    _allowed = (
-        "while tracing: values that do not depend on a traced argument (shapes, dtypes, static arguments)"
-    )
+    _allowed = "while tracing: values that do not depend on a traced argument (shapes, dtypes, static arguments)"
     _fix = "jit(f, static_argnums=...) or static_argnames=... for that argument, or x.shape[i] where it is a size"
 
 
@@ -193,9 +191,7 @@ class TracerIntegerConversionError(_TracedValueError, TypeError):
 
     _needed = "a Python integer (int(), range(), an index into a list or tuple)"
     _allowed = "while tracing: integers that do not depend on a traced argument (shapes, static arguments)"
-    _fix = (
-        "fnp.asarray(items)[i] to index, lax.fori_loop(0, n, body, x) to loop, or jit(f, static_argnums=...)"
-    )
+    _fix = "fnp.asarray(items)[i] to index, lax.fori_loop(0, n, body, x) to loop, or jit(f, static_argnums=...)"
 
 
 class TracerArrayConversionError(_TracedValueError, TypeError):
@@ -207,8 +203,8 @@ class TracerArrayConversionError(_TracedValueError, TypeError):
         def f(x):
             return scipy.special.erf(x)    # TracerArrayConversionError
 
-    Use the function of the package (``funcgrad.scipy.special.erf``), move the call out of the traced function, or call back to the host with
-    ``fg.pure_callback(scipy.special.erf, fg.ShapeDtypeStruct(x.shape, x.dtype), x)``.
+    Use the function of the package (``funcgrad.scipy.special.erf``), move the call out of the traced function, or call back
+    to the host with ``fg.pure_callback(scipy.special.erf, fg.ShapeDtypeStruct(x.shape, x.dtype), x)``.
     """
 
     _needed = "a NumPy array or Python number"
@@ -260,9 +256,7 @@ class UnexpectedTracerError(FuncgradError):
 
     @staticmethod
     def _text(tracer: Any) -> str:
-        came = (
-            f"a traced value {describe(tracer)}{made_at(tracer)}, was used after its function had been traced"
-        )
+        came = f"a traced value {describe(tracer)}{made_at(tracer)}, was used after its function had been traced"
         now = _source.current()
         if now is not _source.UNKNOWN:
             came += f"; used at {now.quote()}"

@@ -1,8 +1,8 @@
 """Pytrees: trees of dicts, lists, tuples, dataclasses and registered types, with arrays (or anything) at the leaves.
 
-The one module of the tree family that other rooms import. Enters: trees. Leaves: leaves, structures, trees; errors name the key path of
-the first difference. Flattening a structure that was seen a few times runs generated code (see `tree_compile`); a caller
-with a structure of its own to expect (jit, grad) keeps `compile_flatten(treedef)` itself.
+The one module of the tree family that other rooms import. Enters: trees. Leaves: leaves, structures, trees; errors
+name the key path of the first difference. Flattening a structure that was seen a few times runs generated code (see
+`tree_compile`); a caller with a structure of its own to expect (jit, grad) keeps `compile_flatten(treedef)` itself.
 """
 
 from __future__ import annotations
@@ -214,9 +214,7 @@ def _up_to(treedef: PyTreeDef, tree: Any, number: int, who: str) -> list[Any]:
     return found
 
 
-def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = ..., is_leaf: IsLeaf = None
-) -> Any:
+def tree_reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = ..., is_leaf: IsLeaf = None) -> Any:
     """`functools.reduce` over the leaves, from the left; `initializer` (any value but ...) comes first."""
     leaves = tree_leaves(tree, is_leaf)
     if initializer is not ...:
@@ -258,9 +256,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return all(tree_leaves(tree, is_leaf))
 
 
-def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
-) -> Any:
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
     """A tree of trees turned inside out: outer(inner) -> inner(outer).
 
     Args:
@@ -292,15 +288,10 @@ def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
     """As `tree_flatten`, each leaf with its key path; with `is_leaf_takes_path`, `is_leaf(path, x)` is asked."""
-    asked = is_leaf
-    if is_leaf is not None and not is_leaf_takes_path:
-        of_value = is_leaf
-
-        def asked(_path: KeyPath, x: Any) -> bool:
-            return of_value(x)
-
     out: list[tuple[KeyPath, Any]] = []
-    return out, flatten_paths(tree, (), out, asked)
+    if is_leaf is None or is_leaf_takes_path:
+        return out, flatten_paths(tree, (), out, is_leaf)
+    return out, flatten_paths(tree, (), out, lambda _path, x: is_leaf(x))
 
 
 def tree_leaves_with_path(
@@ -372,8 +363,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axes: Any, is_leaf: IsLeaf = _is
         raise TreeError(
             message(
                 f"{name}: not a prefix of the values' structure: {explain_prefix(prefix, treedef)}",
-                "one entry for everything, or containers like those of the values, stopping where one entry holds "
-                "for all below",
+                "one entry for everything, or containers like those of the values, stopping where one entry holds for all below",
                 f"compare with the structure of the values, {treedef}",
             )
         )

@@ -1,9 +1,10 @@
 """Where in the user's program something happened.
 
-`current()` walks from its caller outwards and stops at the first frame that is not the package's; it enters nothing and leaves a
-`Source`, which prints as "train.py:12 (loss)". It is called for every equation and every error, so it does the least possible:
-the frame's code object and instruction offset are kept, and the line number is decoded when somebody asks. Files are classed as
-user's, package's or glue once each (a memo by file name, which is bounded by the number of files, not of functions).
+`current()` walks from its caller outwards and stops at the first frame that is not the package's; it enters nothing
+and leaves a `Source`, which prints as "train.py:12 (loss)". It is called for every equation and every error, so it
+does the least possible: the frame's code object and instruction offset are kept, and the line number is decoded
+when somebody asks. Files are classed as user's, package's or glue once each (a memo by file name, which is bounded
+by the number of files, not of functions).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tracebacks that show the user's lines: the package's own frames are taken out where an exception leaves the package.
 
-Enters: an exception on its way to the user. Leaves: the same exception with a shorter traceback. At an API boundary write::
+Enters: an exception on its way to the user. Leaves: the same exception with a shorter traceback. At an API boundary
+write::
 
     try:
         return self._run(args)
@@ -8,9 +9,10 @@ Enters: an exception on its way to the user. Leaves: the same exception with a s
         filter_traceback(error)
         raise
 
-A bare `raise` does not record its own frame again (Python 3.11 and later), so nothing of the boundary is left. `api_boundary` is the same as a
-decorator. `install_display_hooks` covers what passes no boundary (an operator on two arrays): it shortens what the interpreter or IPython
-prints. `FUNCGRAD_TRACEBACK=full` or `config.traceback = "full"` shows everything.
+A bare `raise` does not record its own frame again (Python 3.11 and later), so nothing of the boundary is left.
+`api_boundary` is the same as a decorator. `install_display_hooks` covers what passes no boundary (an operator on
+two arrays): it shortens what the interpreter or IPython prints. `FUNCGRAD_TRACEBACK=full` or `config.traceback =
+"full"` shows everything.
 """
 
 from __future__ import annotations

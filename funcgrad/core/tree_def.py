@@ -1,20 +1,20 @@
 """`PyTreeDef`: the structure of a tree without its leaves, and the general walk that takes a tree apart.
 
-Enters: a tree, or a structure and leaves. Leaves: `(leaves, PyTreeDef)`, or the tree again. A PyTreeDef is immutable, hashable when
-the static data in it is, comparable, picklable, and prints as `PyTreeDef({'a': *, 'b': (*, *)})`. The fast road for
-structures that come again and again is in `tree_compile`.
+Enters: a tree, or a structure and leaves. Leaves: `(leaves, PyTreeDef)`, or the tree again. A PyTreeDef is
+immutable, hashable when the static data in it is, comparable, picklable, and prints as `PyTreeDef({'a': *, 'b': (*,
+*)})`. The fast road for structures that come again and again is in `tree_compile`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from funcgrad.core.errors import TreeError, message
 from funcgrad.core.tree_explain import explain_difference
 from funcgrad.core.tree_nodes import NODES, KeyPath, Node, children_of, lookup, sorted_keys
 
-__all__ = ["LEAF", "PyTreeDef", "flatten_general", "flatten_paths", "flatten_up_to", "leaf_count_error"]
+__all__ = ["LEAF", "PyTreeDef", "flatten_general", "flatten_paths", "flatten_up_to", "leaf_count_error", "unflatten_walk"]
 
 
 class PyTreeDef:
@@ -43,9 +43,7 @@ class PyTreeDef:
         leaves = list(leaves)
         if self.fast is not None:
             return self.fast[1](leaves)
-        if len(leaves) != self.num_leaves:
-            raise leaf_count_error(self, len(leaves))
-        return _unflatten(self, iter(leaves))
+        return unflatten_walk(self, leaves)
 
     def try_flatten_up_to(self, tree: Any) -> list[Any] | None:
         """As `flatten_up_to`, but None where the structures differ."""
@@ -215,6 +213,13 @@ def flatten_paths(
     keys = node.keys(x, aux, len(children))
     defs = [flatten_paths(c, (*path, key), out, is_leaf) for key, c in zip(keys, children, strict=True)]
     return PyTreeDef(node, aux, tuple(defs))
+
+
+def unflatten_walk(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
+    """The tree again, node by node."""
+    if len(leaves) != treedef.num_leaves:
+        raise leaf_count_error(treedef, len(leaves))
+    return _unflatten(treedef, iter(leaves))
 
 
 def _unflatten(treedef: PyTreeDef, leaves: Any) -> Any:

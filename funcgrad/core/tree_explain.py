@@ -1,7 +1,7 @@
 """Words for structures that do not fit: where two trees first differ, what was expected there and what came.
 
-Two walks, both returning None where all is well: a structure against a tree (`explain_difference`), and a structure against a
-structure of which it should be a prefix (`explain_prefix`). They run on the way to an error only.
+Two walks, both returning None where all is well: a structure against a tree (`explain_difference`), and a structure
+against a structure of which it should be a prefix (`explain_prefix`). They run on the way to an error only.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ def node_words(node: Node | None, aux: Any, count: int) -> str:
             return f"an empty {node.kind}" if count == 0 else f"a {node.kind} of {count}"
         case "dict" | "ordereddict" | "defaultdict":
             keys = aux[1] if node.kind == "defaultdict" else aux
-            name = {"dict": "a dict", "ordereddict": "an OrderedDict", "defaultdict": "a defaultdict"}[
-                node.kind
-            ]
+            name = {"dict": "a dict", "ordereddict": "an OrderedDict", "defaultdict": "a defaultdict"}[node.kind]
             return f"{name} with keys {_some(keys)}" if keys else f"an empty {name.split()[1]}"
         case "namedtuple":
             return f"a {node.cls.__name__}({', '.join(node.cls._fields)})"  # type: ignore[attr-defined]
@@ -48,9 +46,7 @@ def node_words(node: Node | None, aux: Any, count: int) -> str:
             static = ", ".join(f"{name}={value!r}" for name, value in zip(node.meta_fields, aux, strict=True))
             return f"a {node.cls.__name__} with static {static}"
         case _:
-            return f"a {node.cls.__name__}" + (
-                "" if aux is None or aux == () else f" with static data {aux!r}"
-            )
+            return f"a {node.cls.__name__}" + ("" if aux is None or aux == () else f" with static data {aux!r}")
 
 
 def _some(keys: tuple) -> str:
@@ -80,11 +76,7 @@ def _against_tree(expected: PyTreeDef, tree: Any, path: KeyPath) -> str | None:
     if node is None:
         return _difference(path, expected, None, None, 0, describe(tree))
     children, aux = children_of(node, tree)
-    if (
-        node is not expected.node
-        or len(children) != len(expected.child_defs)
-        or not node.same(aux, expected.aux)
-    ):
+    if node is not expected.node or len(children) != len(expected.child_defs) or not node.same(aux, expected.aux):
         got = node_words(node, aux, len(children))
         return _difference(path, expected, node, aux, len(children), got)
     keys = node.keys(tree, aux, len(children))
@@ -99,11 +91,7 @@ def _against_def(prefix: PyTreeDef, full: PyTreeDef, path: KeyPath) -> str | Non
     if prefix.node is None:
         return None
     count = len(full.child_defs)
-    if (
-        prefix.node is not full.node
-        or len(prefix.child_defs) != count
-        or not prefix.node.same(prefix.aux, full.aux)
-    ):
+    if prefix.node is not full.node or len(prefix.child_defs) != count or not prefix.node.same(prefix.aux, full.aux):
         # Said from the side of the full tree: it is the data, and the prefix is what the user mends.
         got = node_words(prefix.node, prefix.aux, len(prefix.child_defs))
         return _difference(path, full, prefix.node, prefix.aux, len(prefix.child_defs), got)

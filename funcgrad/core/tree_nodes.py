@@ -1,8 +1,8 @@
-"""The registry of pytree nodes: which types are containers, how each comes apart and goes together again, and the key entries of paths.
+"""The registry of pytree nodes: which types are containers, how each comes apart and together, and key entries of paths.
 
-A `Node` is what is known of one container type. `lookup(type)` answers with its Node or None (a leaf) and remembers both, so that
-the generated flatteners can ask "are all of these leaves?" with one set operation over `LEAF_TYPES`. Types match exactly: an
-unregistered subclass of dict is a leaf. Named tuples are recognised when first met.
+A `Node` is what is known of one container type. `lookup(type)` answers with its Node or None (a leaf) and remembers
+both, so that the generated flatteners can ask "are all of these leaves?" with one set operation over `LEAF_TYPES`.
+Types match exactly: an unregistered subclass of dict is a leaf. Named tuples are recognised when first met.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def same_static(a: Any, b: Any) -> bool:
 class Node:
     """What is known of one container type.
 
-    `flatten(x) -> (children, aux)`, `unflatten(aux, children) -> x`, `keys(x, aux, count) -> key entries`, where x is None when only the
-    structure is at hand. `kind` says which short code the generator may write; "custom" always goes through the functions.
+    `flatten(x) -> (children, aux)`, `unflatten(aux, children) -> x`, `keys(x, aux, count) -> key entries`,
+    where x is None when only the structure is at hand. `kind` says which short code the generator may write; "custom" always goes through the functions.
     """
 
     __slots__ = ("cls", "data_fields", "flatten", "keys", "kind", "meta_fields", "same", "unflatten")
@@ -343,9 +343,7 @@ def register_pytree_node_class(cls: C) -> C:
 
 def register_pytree_with_keys_class(cls: C) -> C:
     """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys(self)` for the key paths."""
-    register_pytree_with_keys(
-        cls, cls.tree_flatten_with_keys, cls.tree_unflatten, getattr(cls, "tree_flatten", None)
-    )
+    register_pytree_with_keys(cls, cls.tree_flatten_with_keys, cls.tree_unflatten, getattr(cls, "tree_flatten", None))
     return cls
 
 
@@ -370,7 +368,8 @@ def register_dataclass(
         `metadata=dict(static=True)`.
       drop_fields: fields that are neither; the constructor must have a default for them.
 
-    Rebuilding calls the constructor with data and meta fields by keyword, so `__post_init__` runs on whatever the leaves are then.
+    Rebuilding calls the constructor with data and meta fields by keyword, so `__post_init__` runs on whatever the
+    leaves are then.
     """
     if data_fields is None or meta_fields is None:
         if not dataclasses.is_dataclass(nodetype) or (data_fields is None) != (meta_fields is None):
@@ -385,7 +384,7 @@ def register_dataclass(
         data_fields = [f.name for f in fields if not f.metadata.get("static") and f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static") and f.name not in drop_fields]
     data, meta = tuple(data_fields), tuple(meta_fields)
-    if dataclasses.is_dataclass(nodetype):
+    if hasattr(nodetype, "__dataclass_fields__"):
         _check_fields(nodetype, data + meta + tuple(drop_fields))
     overlap = set(data) & set(meta)
     if overlap:
