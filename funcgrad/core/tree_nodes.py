@@ -13,7 +13,7 @@ import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from funcgrad.core.errors import TreeError, UsageError, message
 
@@ -132,7 +132,8 @@ class Node:
     """What is known of one container type.
 
     `flatten(x) -> (children, aux)`, `unflatten(aux, children) -> x`, `keys(x, aux, count) -> key entries`,
-    where x is None when only the structure is at hand. `kind` says which short code the generator may write; "custom" always goes through the functions.
+    where x is None when only the structure is at hand. `kind` says which
+    short code the generator may write; "custom" always goes through the functions.
     """
 
     __slots__ = ("cls", "data_fields", "flatten", "keys", "kind", "meta_fields", "same", "unflatten")
@@ -371,8 +372,9 @@ def register_dataclass(
     Rebuilding calls the constructor with data and meta fields by keyword, so `__post_init__` runs on whatever the
     leaves are then.
     """
+    is_dataclass = hasattr(nodetype, "__dataclass_fields__")
     if data_fields is None or meta_fields is None:
-        if not dataclasses.is_dataclass(nodetype) or (data_fields is None) != (meta_fields is None):
+        if not is_dataclass or (data_fields is None) != (meta_fields is None):
             raise UsageError(
                 message(
                     f"register_dataclass: got {nodetype.__qualname__} without both data_fields and meta_fields",
@@ -380,11 +382,11 @@ def register_dataclass(
                     "register_dataclass(cls, data_fields=[...], meta_fields=[...])",
                 )
             )
-        fields = [field for field in dataclasses.fields(nodetype) if field.init]
+        fields = [field for field in dataclasses.fields(cast(Any, nodetype)) if field.init]
         data_fields = [f.name for f in fields if not f.metadata.get("static") and f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static") and f.name not in drop_fields]
     data, meta = tuple(data_fields), tuple(meta_fields)
-    if hasattr(nodetype, "__dataclass_fields__"):
+    if is_dataclass:
         _check_fields(nodetype, data + meta + tuple(drop_fields))
     overlap = set(data) & set(meta)
     if overlap:
