@@ -1,0 +1,57 @@
+"""Staging: what is recorded, what leaks, what is known."""
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+import numpy as np
+import pytest
+from funcgrad.core.errors import UnexpectedTracerError
+from funcgrad.ir.check import check
+
+
+def test_a_leaked_tracer_is_named():
+    kept = []
+
+    @fg.jit
+    def f(x):
+        kept.append(x * 2)
+        return x
+
+    f(1.0)
+    with pytest.raises(UnexpectedTracerError, match=r"test_stage\.py:\d+(?s:.*)return the value"):
+        kept[0] + 1
+    with pytest.raises(UnexpectedTracerError):
+        fg.jit(lambda y: y + kept[0])(1.0)
+
+
+def test_programs_are_well_formed():
+    def f(x):
+        return fg.grad(lambda y: fnp.sum(fnp.where(y > 0, fnp.log(y), y * x)))(x), x[0]
+
+    check(fg.make_jaxpr(f)(np.ones(3)).jaxpr)
+    check(fg.make_jaxpr(fg.vmap(f))(np.ones((2, 3))).jaxpr)
+    check(fg.make_jaxpr(fg.jit(fg.hessian(lambda x: fnp.sum(fnp.sin(x)))))(np.ones(3)).jaxpr)
+
+
+def test_each_thread_has_its_own_stack():
+    import threading
+
+    results = []
+
+    def f(x):
+        t = threading.Thread(target=lambda: results.append(float(fnp.sin(1.0) + 1)))
+        t.start()
+        t.join()
+        return x * 2
+
+    assert float(fg.jit(f)(2.0)) == 4.0
+    assert results == [pytest.approx(np.sin(1.0) + 1, rel=1e-6)]
+
+
+def test_an_exception_leaves_the_stack_as_it_was():
+    def bad(x):
+        raise KeyError("mine")
+
+    for transform in (fg.jit, fg.grad, fg.vmap, fg.make_jaxpr):
+        with pytest.raises(KeyError, match="mine"):
+            transform(bad)(np.ones(2))
+        assert float(fnp.sin(0.0)) == 0.0
