@@ -15,6 +15,7 @@ import hashlib
 import platform
 import re
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
@@ -24,18 +25,13 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import cgutils, types
 
+from funcgrad.codegen.vecmath import HELPERS, closure
 from funcgrad.core.errors import CompileError
 from funcgrad.runtime import cache, frontend, intrinsics
 from funcgrad.runtime.intrinsics import DTYPES, Word
 
-try:
-    from funcgrad.codegen import vecmath
-except ImportError:
-    vecmath = intrinsics
-
 KERNEL_ARGUMENTS = (intrinsics.TABLE, intrinsics.DIMS, types.int64, types.int64, intrinsics.SCRATCH)
 HELPER = "fg.helper."
-SHORT = {str(dtype): name for name, dtype in DTYPES.items()}
 # What a kernel may leave for the loader to find: the C library's part that LLVM itself calls.
 EXTERNAL = frozenset("fmod fmodf memset memcpy memmove".split())
 
@@ -60,7 +56,7 @@ def fingerprint() -> bytes:
     name, features = host()
     parts = [numba.__version__, llvmlite.__version__, platform.python_version(), frontend.TRIPLE, name, features]
     digest.update("\n".join(parts).encode())
-    for module in (intrinsics, frontend, vecmath):
+    for module in (intrinsics, frontend):
         digest.update(Path(module.__file__).read_bytes())
     digest.update(Path(__file__).read_bytes())
     return digest.digest()
@@ -68,7 +64,14 @@ def fingerprint() -> bytes:
 
 def key_of(source: str) -> str:
     """The name under which a kernel's object code is kept."""
-    return hashlib.sha256(fingerprint() + source.encode()).hexdigest()
+    return _digest(source, helpers_of(source))
+
+
+def _digest(text: str, helpers: Iterable[str]) -> str:
+    digest = hashlib.sha256(fingerprint() + text.encode())
+    for name in closure(helpers):
+        digest.update(HELPERS[name].source.encode())
+    return digest.hexdigest()
 
 
 class _Machine:
@@ -117,38 +120,43 @@ def _prepare(text: str):
 
 
 class _Helpers:
-    """Compiled helpers of this process: symbol -> (return type, bitcode)."""
+    """Bitcode of the helpers that this process has used."""
 
     def __init__(self):
-        self.units: dict[str, tuple[types.Type, bytes]] = {}
+        self.known: dict[str, bytes] = {}
         self.lock = threading.RLock()
 
-    def unit(self, function: FunctionType, arguments: tuple[types.Type, ...]) -> tuple[str, types.Type]:
-        symbol = HELPER + function.__name__ + "." + ".".join(SHORT[str(t)] for t in arguments)
-        if symbol not in self.units:
+    def bitcode(self, name: str) -> bytes:
+        if name not in self.known:
             with self.lock:
-                if symbol not in self.units:
-                    self.units[symbol] = self._make(symbol, function, arguments)
-        return symbol, self.units[symbol][0]
+                if name not in self.known:
+                    self.known[name] = self._make(name)
+        return self.known[name]
 
-    def _make(self, symbol, function, arguments):
-        key = hashlib.sha256(fingerprint() + symbol.encode()).hexdigest()
+    def _make(self, name: str) -> bytes:
+        key = _digest("helper " + name, [name])
         stored = cache.disk().get(key)
         if stored is not None:
-            name, _, bitcode = stored.partition(b"\n")
-            return DTYPES[name.decode()], bitcode
-        text, result = frontend.lower_function(function, arguments, symbol)
+            return stored
+        helper = HELPERS[name]
+        arguments = tuple(DTYPES[code] for code in helper.args)
+        try:
+            text, _ = frontend.lower_function(
+                function_from(helper.source), arguments, HELPER + name, DTYPES[helper.result]
+            )
+        except Exception as error:
+            raise CompileError(f"a helper did not compile: {error}\n\n{helper.source}") from error
         module = _prepare(text)
-        self.link(module, text, but=symbol)
+        self.link(module, text, but=HELPER + name)
         _Machine.get().tidy(module)
         bitcode = module.as_bitcode()
-        cache.disk().put(key, SHORT[str(result)].encode() + b"\n" + bitcode)
-        return result, bitcode
+        cache.disk().put(key, bitcode)
+        return bitcode
 
     def link(self, module, text: str, but: str = "") -> None:
         """Bring the helpers that `text` calls into `module`, to be inlined."""
         for symbol in sorted(set(_HELPER_USE.findall(text)) - {but}):
-            module.link_in(llvm.parse_bitcode(self.units[symbol][1]))
+            module.link_in(llvm.parse_bitcode(self.bitcode(symbol.removeprefix(HELPER))))
             function = module.get_function(symbol)
             function.linkage = "internal"
             function.add_function_attribute("alwaysinline")
@@ -157,51 +165,37 @@ class _Helpers:
 _helpers = _Helpers()
 
 
-def _helper_word(function: FunctionType) -> Word:
-    """A helper as a word: typed by compiling it, built as a call that the linker resolves."""
+def _helper_word(name: str) -> Word:
+    """A helper as a word: a call that the linker resolves."""
+    helper = HELPERS[name]
+    arguments, result = tuple(DTYPES[code] for code in helper.args), DTYPES[helper.result]
 
-    def typer(typingctx, *arguments):
-        arguments = tuple(types.unliteral(t) for t in arguments)
-        symbol, result = _helpers.unit(function, arguments)
+    def build(context, builder, sig, values):
+        kind = context.call_conv.get_function_type(result, arguments)
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, HELPER + name), values)
 
-        def build(context, builder, sig, values):
-            kind = context.call_conv.get_function_type(result, arguments)
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), values)
+    def typer(typingctx, *given):
+        if tuple(types.unliteral(t) for t in given) == arguments:
+            return result(*arguments), build
+        return None
 
-        return result(*arguments), build
-
-    word = Word(function.__name__, typer)
-    word.arity = function.__code__.co_argcount
+    word = Word(name, typer)
+    word.arity = len(arguments)
     return word
 
 
-def _namespace() -> dict:
-    """The globals of kernels and helpers: words, helpers, and the constants of vecmath.py."""
-    names = {k: v for k, v in vars(vecmath).items() if not k.startswith("__")}
-    names.update(intrinsics.NAMESPACE)
-    for name, value in list(names.items()):
-        if isinstance(value, FunctionType) and value.__module__ == vecmath.__name__:
-            names[name] = _helper_word(FunctionType(value.__code__, names, name))
-    return names
-
-
-NAMES = _namespace()
+NAMES = {**intrinsics.NAMESPACE, **{name: _helper_word(name) for name in HELPERS}}
 
 
 def helpers_of(source: str) -> list[str]:
-    """The helpers that a source names."""
-    return [name for name in dict.fromkeys(re.findall(r"\b(\w+)\(", source)) if _is_helper(name)]
+    """The helpers that a source calls."""
+    return [name for name in dict.fromkeys(re.findall(r"\b(\w+)\(", source)) if name in HELPERS]
 
 
-def _is_helper(name: str) -> bool:
-    return isinstance(NAMES.get(name), Word) and name not in intrinsics.NAMESPACE
-
-
-def warm_helper(name: str) -> None:
-    """Compile (or read) a helper for the dtype that ends its name, so that forked compilers share the work."""
-    dtype = DTYPES.get(name.rpartition("_")[2])
-    if dtype is not None:
-        NAMES[name].get_call_type(None, (dtype,) * NAMES[name].arity, {})
+def warm_helpers(sources: Iterable[str]) -> None:
+    """Make the helpers of several kernels ready, so that forked compilers share the work."""
+    for name in closure(dict.fromkeys(name for source in sources for name in helpers_of(source))):
+        _helpers.bitcode(name)
 
 
 # ---- kernels ------------------------------------------------------------------------------------------------

@@ -41,11 +41,10 @@ def compile_all(sources: list[str]) -> list[bytes | CompileError]:
     """The object code of each source, or the error that it made."""
     count = min(workers(), len(sources))
     if count > 1:
-        for name in dict.fromkeys(name for source in sources for name in compile.helpers_of(source)):
-            try:
-                compile.warm_helper(name)
-            except Exception:
-                pass  # the kernel that calls it will say what is wrong
+        try:
+            compile.warm_helpers(sources)
+        except CompileError:
+            pass  # the kernel that calls it will say so
     order = sorted(range(len(sources)), key=lambda k: -len(sources[k]))  # long ones first, dealt in turn
     shares = [order[k::count] for k in range(count)] if count else []
     done: dict[int, bytes | CompileError] = {}

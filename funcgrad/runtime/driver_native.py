@@ -1,0 +1,505 @@
+"""The driver: machine code that walks a program's records. Compiled like a kernel, once a machine.
+
+Every value is an int64. The functions below are written in the words of system_words.py and compiled into one object;
+`FUNCTIONS` lists them with their number of arguments. Three are called from Python, as C functions of a builtin
+method (`call_arrays`, `call_packed`, `call_stretch`), one is the body of a pool thread (`worker`).
+
+Memory layouts (offsets in bytes) are the constants below; runtime/records.py and runtime/threads.py fill them in.
+"""
+
+# ---- environment: one table a process -----------------------------------------------------------------------
+E_SAVE_THREAD = 0  # PyEval_SaveThread
+E_RESTORE_THREAD = 8
+E_BYTES = 16  # PyBytes_FromStringAndSize
+E_NONE = 24  # the address of None
+E_ALLOCATE = 32  # aligned_alloc
+E_FREE = 40
+E_ADVISE = 48  # madvise, or 0
+E_SYSCALL = 56  # syscall, or 0 (no futex)
+E_FUTEX = 64  # its number
+E_YIELD = 72  # sched_yield
+E_CREATE = 80  # pthread_create, or 0
+E_WORKER = 88  # address of `worker`
+E_POOL = 96  # the thread pool, or 0
+E_ONE = 104  # addresses of 1 and 0 as complex128 (whose first bytes serve for each smaller dtype)
+E_ZERO = 136
+E_GEMM = 168  # sgemm, dgemm, cgemm, zgemm
+E_NDARRAY = 200  # the type object of numpy.ndarray
+E_BLAS_GET = 208  # get_num_threads of the library behind E_GEMM, or 0
+E_BLAS_SET = 216
+E_BLAS_USERS = 224
+E_BLAS_BEFORE = 232
+E_BLAS_LOCK = 240
+E_BLOCKS = 256  # free blocks: two for each size class
+E_BYTES_TOTAL = 256 + 16 * 64
+
+# ---- state: one table an executable -------------------------------------------------------------------------
+S_ENVIRONMENT = 0
+S_CODE = 8  # records of the first stretch
+S_ADDRESSES = 16  # how many inputs and outputs
+S_CLASS = 24  # size class of its block: 2 ** class bytes
+S_BUFFERS = 32  # offsets in the block: the table of a kernel's buffers
+S_ARENA = 40
+S_SCRATCH = 48
+S_SCRATCH_STRIDE = 56  # bytes from one thread's scratch to the next
+S_LONG = 64  # 1: release the GIL
+S_BLAS = 72  # 1: has matrix products
+S_CHECKS = 80  # 1: some kernel checks indices
+S_BYTES_TOTAL = 88
+
+# ---- block: the private memory of one call: 64 bytes of error, then addresses, buffers, arena, scratch ---------
+B_ERROR = 0  # step + 1, then the kernel's error record (check + 1, index, size)
+B_BASES = 64
+
+# ---- records ------------------------------------------------------------------------------------------------
+R_KIND = 0  # 0 end, 1 kernel, 2 matrix product
+R_SIZE = 8  # bytes of the record
+R_ADDRESS = 16  # kernel; gemm function's place in E_GEMM
+R_DIMS = 24
+R_EXTENT = 32
+R_CHUNK = 40  # points a thread takes at once; 0: the caller alone
+R_CHECKS = 48
+R_STEP = 56
+R_COUNT = 64  # number of buffers, then (base, offset) for each
+R_REFS = 72
+G_TRANS_A = 24  # of Fortran's first operand, which is our b
+G_TRANS_B = 32
+G_CHUNK = 40
+G_M = 48
+G_STEP = 56
+G_N = 64
+G_K = 72
+G_LDA = 80
+G_LDB = 88
+G_LDC = 96
+G_A = 104  # base, offset
+G_B = 120
+G_C = 136
+G_ITEM = 152  # bytes of an element
+G_SPLIT_ROWS = 160  # 1: threads share the rows of c, 0: its columns
+G_AXES = 168  # number of batch axes, then (extent, stride of a, b, c in bytes) for each
+G_BATCH = 176
+
+# ---- thread pool: fields that different threads write lie on different cache lines ---------------------------
+P_LOCK = 0
+P_SEQUENCE = 64
+P_OPEN = 128
+P_ACTIVE = 192
+P_SLEEPERS = 256
+P_WORKERS = 320  # how many to start
+P_STARTED = 328
+P_NUMBERED = 336
+P_SPIN = 344
+P_NEXT = 384
+J_KIND = 448
+J_ADDRESS = 456
+J_BUFFERS = 464
+J_DIMS = 472
+J_EXTENT = 480
+J_CHUNK = 488
+J_SCRATCH = 496
+J_STRIDE = 504
+J_A = 512
+J_B = 520
+J_C = 528
+J_ENVIRONMENT = 536
+P_BYTES_TOTAL = 640
+
+FUTEX_WAIT_PRIVATE = 128
+FUTEX_WAKE_PRIVATE = 129
+HUGE_CLASS = 22  # blocks of 4 MiB and more ask for huge pages
+KEPT_CLASS = 31  # blocks of more than 2 GiB are not kept
+MADV_HUGEPAGE = 14
+
+
+def acquire_block(env, size_class):
+    """A block of 2 ** size_class bytes, an old one if there is one; 0 without memory."""
+    place = env + E_BLOCKS + size_class * 16
+    block = atomic_swap(place, 0)
+    if block == 0:
+        block = atomic_swap(place + 8, 0)
+    if block == 0:
+        size = 1 << size_class
+        if size_class >= HUGE_CLASS:
+            block = call2(peek(env + E_ALLOCATE), 1 << 21, size)
+            advise = peek(env + E_ADVISE)
+            if advise != 0 and block != 0:
+                call3(advise, block, size, MADV_HUGEPAGE)
+        else:
+            block = call2(peek(env + E_ALLOCATE), 64, size)
+    return block
+
+
+def release_block(env, size_class, block):
+    place = env + E_BLOCKS + size_class * 16
+    if size_class <= KEPT_CLASS:
+        if atomic_replace(place, 0, block) != 0:
+            return 0
+        if atomic_replace(place + 8, 0, block) != 0:
+            return 0
+    call1(peek(env + E_FREE), block)
+    return 0
+
+
+def gemm_part(env, record, a, b, c, lo, hi):
+    """Rows (or columns) [lo, hi) of one matrix product."""
+    m = peek(record + G_M)
+    n = peek(record + G_N)
+    item = peek(record + G_ITEM)
+    lda = peek(record + G_LDA)
+    ldb = peek(record + G_LDB)
+    ldc = peek(record + G_LDC)
+    trans_a = peek(record + G_TRANS_A)
+    trans_b = peek(record + G_TRANS_B)
+    if peek(record + G_SPLIT_ROWS) != 0:
+        step = lda
+        if trans_a == 84:
+            step = 1
+        a = a + lo * step * item
+        c = c + lo * ldc * item
+        m = hi - lo
+    else:
+        step = 1
+        if trans_b == 84:
+            step = ldb
+        b = b + lo * step * item
+        c = c + lo * item
+        n = hi - lo
+    k = peek(record + G_K)
+    if k == 0:
+        for row in range(m):
+            clear(c + row * ldc * item, n * item)
+        return 0
+    # our rows are Fortran's columns: c' = op(b)' op(a)'
+    address = peek(env + E_GEMM + peek(record + R_ADDRESS))
+    blas_gemm(address, trans_b, trans_a, n, m, k, env + E_ONE, b, ldb, a, lda, env + E_ZERO, c, ldc)
+    return 0
+
+
+def work(pool, scratch):
+    """Take chunks of the pool's job until none is left."""
+    extent = peek(pool + J_EXTENT)
+    chunk = peek(pool + J_CHUNK)
+    while True:
+        lo = atomic_add(pool + P_NEXT, chunk)
+        if lo >= extent:
+            return 0
+        hi = min_(lo + chunk, extent)
+        if peek(pool + J_KIND) == 1:
+            call_kernel(peek(pool + J_ADDRESS), peek(pool + J_BUFFERS), peek(pool + J_DIMS), lo, hi, scratch)
+        else:
+            record = peek(pool + J_ADDRESS)
+            gemm_part(peek(pool + J_ENVIRONMENT), record, peek(pool + J_A), peek(pool + J_B), peek(pool + J_C), lo, hi)
+
+
+def worker(env):
+    """The life of a pool thread: wait for a job (spinning for a while, then asleep), help, wait again."""
+    pool = peek(env + E_POOL)
+    number = atomic_add(pool + P_NUMBERED, 1) + 1
+    while True:
+        sequence = atomic_load(pool + P_SEQUENCE)
+        if atomic_load(pool + P_OPEN) != 0:
+            atomic_add(pool + P_ACTIVE, 1)
+            if atomic_load(pool + P_OPEN) != 0:
+                work(pool, peek(pool + J_SCRATCH) + number * peek(pool + J_STRIDE))
+            atomic_add(pool + P_ACTIVE, -1)
+        spins = peek(pool + P_SPIN)
+        while spins > 0 and atomic_load(pool + P_SEQUENCE) == sequence:
+            pause()
+            spins -= 1
+        if spins == 0:
+            atomic_add(pool + P_SLEEPERS, 1)
+            # the kernel looks at the sequence once more, so that no job is slept through
+            call4(peek(env + E_SYSCALL), peek(env + E_FUTEX), pool + P_SEQUENCE, FUTEX_WAIT_PRIVATE, sequence & 0xFFFFFFFF)
+            atomic_add(pool + P_SLEEPERS, -1)
+    return 0
+
+
+def start_workers(env, pool):
+    """At the first job of the process (or of a forked child)."""
+    poke(pool + P_STARTED, 1)
+    wanted = peek(pool + P_WORKERS)
+    for k in range(wanted):
+        call4(peek(env + E_CREATE), pool + P_BYTES_TOTAL, 0, peek(env + E_WORKER), env)
+    return 0
+
+
+def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride, a, b, c):
+    """Run one job on the pool and the calling thread; 0 when the pool is busy (nothing has been done then)."""
+    pool = peek(env + E_POOL)
+    if pool == 0:
+        return 0
+    if peek(pool + P_WORKERS) == 0 or atomic_replace(pool + P_LOCK, 0, 1) == 0:
+        return 0
+    if peek(pool + P_STARTED) == 0:
+        start_workers(env, pool)
+    poke(pool + J_KIND, kind)
+    poke(pool + J_ADDRESS, address)
+    poke(pool + J_BUFFERS, buffers)
+    poke(pool + J_DIMS, dims)
+    poke(pool + J_EXTENT, extent)
+    poke(pool + J_CHUNK, chunk)
+    poke(pool + J_SCRATCH, scratch)
+    poke(pool + J_STRIDE, stride)
+    poke(pool + J_A, a)
+    poke(pool + J_B, b)
+    poke(pool + J_C, c)
+    poke(pool + J_ENVIRONMENT, env)
+    atomic_store(pool + P_NEXT, 0)
+    atomic_store(pool + P_OPEN, 1)
+    atomic_add(pool + P_SEQUENCE, 1)
+    if atomic_load(pool + P_SLEEPERS) > 0:
+        call4(peek(env + E_SYSCALL), peek(env + E_FUTEX), pool + P_SEQUENCE, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF)
+    work(pool, scratch)
+    atomic_store(pool + P_OPEN, 0)
+    # only threads that took a chunk are waited for; give up the processor if one of them has lost its own
+    spins = 0
+    while atomic_load(pool + P_ACTIVE) != 0:
+        pause()
+        spins += 1
+        if spins > 4000:
+            call0(peek(env + E_YIELD))
+    atomic_store(pool + P_LOCK, 0)
+    return 1
+
+
+def run_kernel(env, state, block, record):
+    """One kernel step; 1 when an index check failed."""
+    bases = block + B_BASES
+    buffers = block + peek(state + S_BUFFERS)
+    scratch = block + peek(state + S_SCRATCH)
+    count = peek(record + R_COUNT)
+    for k in range(count):
+        ref = record + R_REFS + k * 16
+        poke(buffers + k * 8, peek(bases + peek(ref) * 8) + peek(ref + 8))
+    extent = peek(record + R_EXTENT)
+    chunk = peek(record + R_CHUNK)
+    address = peek(record + R_ADDRESS)
+    dims = peek(record + R_DIMS)
+    shared = 0
+    if chunk != 0:
+        stride = peek(state + S_SCRATCH_STRIDE)
+        shared = share_out(env, 1, address, buffers, dims, extent, chunk, scratch, stride, 0, 0, 0)
+    if shared == 0:
+        call_kernel(address, buffers, dims, 0, extent, scratch)
+    if peek(record + R_CHECKS) != 0:
+        threads = 1
+        if shared != 0:
+            threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
+        for t in range(threads):
+            error = scratch + t * peek(state + S_SCRATCH_STRIDE)
+            if peek(error) != 0:
+                poke(block + B_ERROR, peek(record + R_STEP) + 1)
+                poke(block + B_ERROR + 8, peek(error))
+                poke(block + B_ERROR + 16, peek(error + 8))
+                poke(block + B_ERROR + 24, peek(error + 16))
+                return 1
+    return 0
+
+
+def product(env, state, block, record, a, b, c):
+    """One matrix product, by chunks whether shared out or not, so that its bits do not depend on who was free."""
+    chunk = peek(record + G_CHUNK)
+    extent = peek(record + G_N)
+    if peek(record + G_SPLIT_ROWS) != 0:
+        extent = peek(record + G_M)
+    if chunk == 0:
+        return gemm_part(env, record, a, b, c, 0, extent)
+    if share_out(env, 2, record, 0, 0, extent, chunk, 0, 0, a, b, c) == 0:
+        lo = 0
+        while lo < extent:
+            gemm_part(env, record, a, b, c, lo, min_(lo + chunk, extent))
+            lo += chunk
+    return 0
+
+
+def run_gemm(env, state, block, record):
+    """A matrix product for every point of its batch axes."""
+    bases = block + B_BASES
+    a = peek(bases + peek(record + G_A) * 8) + peek(record + G_A + 8)
+    b = peek(bases + peek(record + G_B) * 8) + peek(record + G_B + 8)
+    c = peek(bases + peek(record + G_C) * 8) + peek(record + G_C + 8)
+    axes = peek(record + G_AXES)
+    points = 1
+    for k in range(axes):
+        points = points * peek(record + G_BATCH + k * 32)
+    for point in range(points):
+        rest = point
+        at_a = a
+        at_b = b
+        at_c = c
+        for j in range(axes):
+            axis = record + G_BATCH + (axes - 1 - j) * 32
+            extent = peek(axis)
+            position = rest % extent
+            rest = rest // extent
+            at_a = at_a + position * peek(axis + 8)
+            at_b = at_b + position * peek(axis + 16)
+            at_c = at_c + position * peek(axis + 24)
+        product(env, state, block, record, at_a, at_b, at_c)
+    return 0
+
+
+def walk(env, state, block, code):
+    """The records of one stretch, to its end; 1 when a check failed (the error is in the block)."""
+    if peek(state + S_CHECKS) != 0:
+        scratch = block + peek(state + S_SCRATCH)
+        stride = peek(state + S_SCRATCH_STRIDE)
+        threads = 1
+        if peek(env + E_POOL) != 0:
+            threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
+        for t in range(threads):
+            clear(scratch + t * stride, 64)
+    record = code
+    while True:
+        kind = peek(record)
+        if kind == 0:
+            return 0
+        if kind == 1:
+            if run_kernel(env, state, block, record) != 0:
+                return 1
+        else:
+            run_gemm(env, state, block, record)
+        record = record + peek(record + R_SIZE)
+
+
+def lock_blas(env):
+    while atomic_replace(env + E_BLAS_LOCK, 0, 1) == 0:
+        pause()
+    return 0
+
+
+def enter_blas(env):
+    """The library's own threads off while a program of ours runs: two pools must not fight for the processors."""
+    if peek(env + E_BLAS_SET) == 0:
+        return 0
+    lock_blas(env)
+    users = peek(env + E_BLAS_USERS)
+    if users == 0:
+        before = call0(peek(env + E_BLAS_GET)) & 0xFFFFFFFF
+        poke(env + E_BLAS_BEFORE, before)
+        if before != 1:
+            call1(peek(env + E_BLAS_SET), 1)
+    poke(env + E_BLAS_USERS, users + 1)
+    atomic_store(env + E_BLAS_LOCK, 0)
+    return 0
+
+
+def leave_blas(env):
+    if peek(env + E_BLAS_SET) == 0:
+        return 0
+    lock_blas(env)
+    users = peek(env + E_BLAS_USERS) - 1
+    poke(env + E_BLAS_USERS, users)
+    if users == 0 and peek(env + E_BLAS_BEFORE) != 1:
+        call1(peek(env + E_BLAS_SET), peek(env + E_BLAS_BEFORE))
+    atomic_store(env + E_BLAS_LOCK, 0)
+    return 0
+
+
+def run(env, state, block, code):
+    """`walk` with what surrounds it: the GIL and the BLAS library's threads."""
+    thread = 0
+    if peek(state + S_LONG) != 0:
+        thread = call0(peek(env + E_SAVE_THREAD))
+    if peek(state + S_BLAS) != 0:
+        enter_blas(env)
+    failed = walk(env, state, block, code)
+    if peek(state + S_BLAS) != 0:
+        leave_blas(env)
+    if peek(state + S_LONG) != 0:
+        call1(peek(env + E_RESTORE_THREAD), thread)
+    return failed
+
+
+def answer(env, failed, block):
+    """None, or a bytes object with the error."""
+    if failed != 0:
+        return call2(peek(env + E_BYTES), block, 32)
+    none = peek(env + E_NONE)
+    poke(none, peek(none) + 1)
+    return none
+
+
+def refuse(env):
+    """An empty bytes object: the arguments are not what this entry takes."""
+    return call2(peek(env + E_BYTES), 0, 0)
+
+
+def call_arrays(self, args, count):
+    """Builtin method, METH_FASTCALL: exact ndarrays, inputs then outputs."""
+    state = peek(self + 16)
+    env = peek(state)
+    wanted = peek(state + S_ADDRESSES)
+    if count != wanted:
+        return refuse(env)
+    block = acquire_block(env, peek(state + S_CLASS))
+    if block == 0:
+        return refuse(env)
+    bases = block + B_BASES
+    ndarray = peek(env + E_NDARRAY)
+    for k in range(wanted):
+        array = peek(args + k * 8)
+        if peek(array + 8) != ndarray:
+            release_block(env, peek(state + S_CLASS), block)
+            return refuse(env)
+        poke(bases + k * 8, peek(array + 16))
+    poke(bases + wanted * 8, block + peek(state + S_ARENA))
+    failed = run(env, state, block, peek(state + S_CODE))
+    result = answer(env, failed, block)
+    release_block(env, peek(state + S_CLASS), block)
+    return result
+
+
+def call_packed(self, packed):
+    """Builtin method, METH_O: a bytes object of addresses, inputs then outputs."""
+    state = peek(self + 16)
+    env = peek(state)
+    wanted = peek(state + S_ADDRESSES)
+    if peek(packed + 16) != wanted * 8:
+        return refuse(env)
+    block = acquire_block(env, peek(state + S_CLASS))
+    if block == 0:
+        return refuse(env)
+    bases = block + B_BASES
+    for k in range(wanted):
+        poke(bases + k * 8, peek(packed + 32 + k * 8))
+    poke(bases + wanted * 8, block + peek(state + S_ARENA))
+    failed = run(env, state, block, peek(state + S_CODE))
+    result = answer(env, failed, block)
+    release_block(env, peek(state + S_CLASS), block)
+    return result
+
+
+def call_stretch(self, packed):
+    """Builtin method, METH_O: bytes of (block, code): one stretch of a program with host steps; the block's
+    addresses are filled in already."""
+    state = peek(self + 16)
+    env = peek(state)
+    block = peek(packed + 32)
+    return answer(env, run(env, state, block, peek(packed + 40)), block)
+
+
+FUNCTIONS = {
+    "acquire_block": 2,
+    "release_block": 3,
+    "gemm_part": 7,
+    "work": 2,
+    "worker": 1,
+    "start_workers": 2,
+    "share_out": 12,
+    "run_kernel": 4,
+    "product": 7,
+    "run_gemm": 4,
+    "walk": 4,
+    "lock_blas": 1,
+    "enter_blas": 1,
+    "leave_blas": 1,
+    "run": 4,
+    "answer": 3,
+    "refuse": 1,
+    "call_arrays": 3,
+    "call_packed": 2,
+    "call_stretch": 2,
+}
+ENTRIES = ("worker", "call_arrays", "call_packed", "call_stretch", "acquire_block", "release_block")
