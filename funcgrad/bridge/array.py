@@ -227,7 +227,11 @@ def from_numpy(x: Any, weak_type: bool = False, copy: bool = True) -> Array:
     """
     array = np.asarray(x)
     if array.dtype.kind in "OSUMm":
-        raise DtypeError(message(f"an array was to be made from {_describe(x)}, NumPy's dtype {array.dtype}", _UNSUPPORTED, "x.astype('float32')"))
+        raise DtypeError(
+            message(
+                f"an array was to be made from {_describe(x)}, NumPy's dtype {array.dtype}", _UNSUPPORTED, "x.astype('float32')"
+            )
+        )
     dtype = dt.canonical(array.dtype)
     if array.dtype != dtype or copy and (array is x or array.base is not None):
         array = np.array(array, dtype, order="C")

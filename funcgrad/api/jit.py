@@ -1,0 +1,77 @@
+"""`jit`: what users write."""
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.bridge.arguments import resolve
+from funcgrad.bridge.device import find_device
+from funcgrad.bridge.jit import Jitted, Options
+from funcgrad.core.errors import UsageError, message
+
+_UNSPECIFIED: Any = type("Unspecified", (), {"__repr__": lambda self: "UnspecifiedValue"})()
+_MISSING: Any = type("Missing", (), {"__repr__": lambda self: "..."})()
+
+
+def jit(
+    fun: Callable[..., Any] = _MISSING,
+    /,
+    *,
+    in_shardings: Any = _UNSPECIFIED,
+    out_shardings: Any = _UNSPECIFIED,
+    static_argnums: int | tuple[int, ...] | None = None,
+    static_argnames: str | tuple[str, ...] | None = None,
+    donate_argnums: int | tuple[int, ...] | None = None,
+    donate_argnames: str | tuple[str, ...] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function of arrays. It is traced once for each kind of arguments, and from then on runs as kernels.
+
+    Args:
+      fun: a function of arrays, numbers and pytrees of them. Arrays that it closes over become hidden arguments. It should
+        have no side effects: they happen while it is traced, not when it runs.
+      static_argnums, static_argnames: arguments that are passed as they are (hashable); the function is traced once for each
+        of their values. Negative numbers count from the end. Given one of the two, the other is inferred from the signature.
+      donate_argnums, donate_argnames: arguments whose memory the results may take over. Their arrays are deleted by the call.
+      keep_unused: accepted; an argument that the function does not use costs nothing.
+      device, backend: None or "cpu".
+      inline: inside another trace, leave the equations in place of a call.
+      compiler_options: None or an empty dict.
+
+    Returns:
+      A callable of the same arguments, with `cache_info()` and `clear_cache()`. It also works as a decorator, with or without
+      keywords, and on methods.
+
+    >>> import funcgrad as fg, funcgrad.numpy as fnp
+    >>> fg.jit(lambda x: 2 * x)(fnp.asarray([1.0, 2.0]))
+    Array([2., 4.], dtype=float64)
+    """
+    for name, value in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if value is not _UNSPECIFIED and value is not None:
+            raise UsageError(message(f"jit: got {name}={value!r}", "programs run on one device", f"leave {name} out"))
+    if compiler_options:
+        raise UsageError(message(f"jit: got compiler_options={compiler_options!r}", "None or {}", "set funcgrad.config instead"))
+    if backend is not None:
+        find_device(backend)
+    find_device(device)
+    keywords: dict[str, Any] = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused,
+        "inline": inline,
+    }
+
+    def make(f: Callable[..., Any]) -> Jitted:
+        if not callable(f):
+            raise UsageError(
+                message(f"jit: got {type(f).__name__} for the function", "a callable", "write jit(f)(x), not jit(f(x))")
+            )
+        roles = resolve(f, static_argnums, static_argnames, donate_argnums, donate_argnames)
+        return Jitted(f, Options(roles, bool(inline), bool(keep_unused), keywords))
+
+    return make if fun is _MISSING else make(fun)

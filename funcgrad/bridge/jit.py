@@ -1,0 +1,337 @@
+"""`Jitted`: a function that is traced once for each kind of arguments, and from then on runs its program.
+
+In: a user's call. Out: the result of the program, or, while something else traces, an equation that calls it.
+
+A Jitted is a functools.partial without arguments: calling one costs no Python frame, and which function it calls can be
+exchanged. At first that is `Dispatcher.call`, which flattens, looks up and traces; when a kind of arguments comes again, it is a
+function generated for that kind (`fastcall`), which falls back to `Dispatcher.call` for any other.
+"""
+
+import functools
+import logging
+import sys
+import time
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.bridge.arguments import Roles, name_of, static_value, statics_key
+from funcgrad.bridge.array import Array, DeletedArray, from_numpy
+from funcgrad.bridge.counts import counts
+from funcgrad.bridge.execute import runner_of
+from funcgrad.bridge.family import Anchor, Family, Key, Staged, family_of
+from funcgrad.bridge.why import CacheInfo, cache_info, leaf_name, reason
+from funcgrad.core import dtypes as dt
+from funcgrad.core.aval import ShapedArray, literal_aval, shaped
+from funcgrad.core.config import config
+from funcgrad.core.errors import DtypeError, message
+from funcgrad.core.pytree import keystr, tree_flatten, tree_flatten_with_path
+from funcgrad.core.tracebacks import filter_traceback
+from funcgrad.ir.check import check
+from funcgrad.ir.evaluate import evaluate
+from funcgrad.ir.jaxpr import closed_over
+from funcgrad.ir.primitive import primitive
+from funcgrad.trace.interpreter import Tracer, bind, check_live, current, floor
+from funcgrad.trace.stage import stage
+from funcgrad.trace.value import Value
+
+log = logging.getLogger("funcgrad")
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_REASONS = 64
+
+
+class Options:
+    """How a function is jitted: the roles of its arguments, and flags."""
+
+    __slots__ = ("roles", "inline", "keep_unused", "given")
+
+    def __init__(self, roles: Roles, inline: bool, keep_unused: bool, given: dict[str, Any]):
+        self.roles, self.inline, self.keep_unused = roles, inline, keep_unused
+        self.given = given  # jit's keywords as the user wrote them, for pickling
+
+    @property
+    def key(self) -> tuple:
+        return (self.roles.key, self.inline, self.keep_unused)
+
+
+class Jitted(functools.partial):
+    """A jitted function. Call it like the function that it wraps."""
+
+    fun: Callable[..., Any]
+    _dispatcher: "Dispatcher"
+
+    def __new__(cls, fun: Callable[..., Any], options: Options) -> "Jitted":
+        self = super().__new__(cls, _unready)
+        dispatcher = Dispatcher(fun, options, weakref.ref(self))
+        functools.update_wrapper(self, fun, updated=())
+        self.__dict__["__wrapped__"] = fun
+        self.__dict__["_dispatcher"] = dispatcher
+        install(self, dispatcher.entry())
+        return self
+
+    @property
+    def options_key(self) -> tuple:
+        """What of jit's keywords decides how the function is traced."""
+        return self._dispatcher.options.key
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, traces, compiles, and why it was traced again. Functions that compute the same share their traces."""
+        return cache_info(self._dispatcher.family())
+
+    def clear_cache(self) -> None:
+        """Forget the traces of this function."""
+        self._dispatcher.clear()
+
+    def __repr__(self) -> str:
+        return f"<jitted {name_of(self.__wrapped__)}>"  # type: ignore[attr-defined]
+
+    def __copy__(self) -> "Jitted":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Jitted":
+        return self
+
+    def __reduce__(self) -> Any:
+        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(module or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return _rebuild, (self.__wrapped__, self._dispatcher.options)  # type: ignore[attr-defined]
+
+
+def _unready(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("a jitted function was called before it was made")
+
+
+def _rebuild(fun: Callable[..., Any], options: Options) -> Jitted:
+    return Jitted(fun, options)
+
+
+def install(jitted: Jitted, function: Callable[..., Any]) -> None:
+    """From now on `jitted(...)` is `function(...)`."""
+    functools.partial.__setstate__(jitted, (function, (), {}, jitted.__dict__))  # type: ignore[attr-defined]
+
+
+class Dispatcher:
+    """The slow road of a jitted function: any arguments, any interpreter."""
+
+    __slots__ = ("fun", "options", "name", "_jitted", "_family", "_arrays")
+
+    def __init__(self, fun: Callable[..., Any], options: Options, jitted: Any):
+        self.fun, self.options, self._jitted = fun, options, jitted
+        self.name = name_of(fun)
+        self._family: Family | None = None
+        self._arrays: list[Array] = []
+
+    def entry(self) -> Callable[..., Any]:
+        """`call` as a function of the user's arguments."""
+        call = self.call
+
+        def call_jitted(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(args, kwargs)
+            except Exception as error:
+                filter_traceback(error)
+                raise
+
+        return call_jitted
+
+    def family(self) -> Family:
+        """The traces of this function. Looked up on the first call, when everything that the function reads is defined."""
+        family = self._family
+        if family is None:
+            family, self._arrays = family_of(self.fun, self.options.key)
+            self._family = family
+        return family
+
+    def clear(self) -> None:
+        family = self.family()
+        with family.lock:
+            family.traces.clear()
+            family.traced = family.compiled = family.lost_calls = 0
+            family.reasons.clear()
+        jitted = self._jitted()
+        if jitted is not None:
+            install(jitted, self.entry())
+
+    def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The function's value for these arguments."""
+        if config.disable_jit:
+            return self.fun(*args, **kwargs)
+        leaves, key = self.key(args, kwargs)
+        staged = self.staged(key)
+        consts = [self._arrays[c] if c.__class__ is Anchor else c for c in staged.consts]
+        if current() is floor():
+            for x in leaves:
+                if isinstance(x, Tracer):
+                    check_live(x)
+            outs = self.run(staged, consts, leaves)
+        else:
+            outs = self.trace_call(staged, consts, leaves)
+        return staged.out_tree.unflatten(outs)
+
+    def key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[Any], Key]:
+        """The leaves of the traced arguments, and the key of the trace that they need."""
+        roles = self.options.roles
+        traced, named, statics = roles.split(args, kwargs)
+        leaves, tree = tree_flatten((traced, named))
+        avals = []
+        for x in leaves:
+            if isinstance(x, Value):
+                avals.append(x.aval)
+            elif x.__class__ in _PYTHON_SCALARS:
+                avals.append(literal_aval(x))
+            elif isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMm":
+                avals.append(shaped(x.shape, dt.canonical(x.dtype)))
+            else:
+                avals.append(self.unusual_leaf(x, traced, named, statics))
+        if not statics:
+            return leaves, Key(tree, tuple(avals), (), config.trace_key)
+        label = lambda where: (
+            where if isinstance(where, str) else roles.names[where] if where < len(roles.names) else f"args[{where}]"
+        )
+        return leaves, Key(tree, tuple(avals), statics_key(statics, label), config.trace_key)
+
+    def unusual_leaf(self, x: Any, traced: tuple, named: dict[str, Any], statics: tuple) -> ShapedArray:
+        """The aval of a subclass of a Python scalar; an error that names the place of anything else."""
+        for scalar in (bool, int, float, complex):
+            if isinstance(x, scalar):
+                return literal_aval(scalar(x))
+        roles = self.options.roles
+        leaves, tree = tree_flatten_with_path((traced, named))
+        path = next(path for path, leaf in leaves if leaf is x)
+        place = leaf_name(path, Key(tree, (), statics, ()), roles)
+        what = f"a value of dtype {x.dtype}" if isinstance(x, (np.ndarray, np.generic)) else f"{type(x).__name__} {_short(x)}"
+        raise DtypeError(
+            message(
+                f"jit: {self.name} got {what} for the argument {place}",
+                "arrays, NumPy arrays, Python numbers and trees of them, unless an argument is static",
+                f"jit({self.name}, static_argnames={place.split('[')[0].split('.')[0]!r}) if it is hashable and takes few values, "
+                "or register its type as a pytree",
+            )
+        )
+
+    def staged(self, key: Key) -> Staged:
+        """The trace for `key`, made now if there is none. One thread traces, the others wait."""
+        family = self.family()
+        staged = family.find(key)
+        if staged is None:
+            with family.lock:
+                staged = family.find(key)
+                if staged is None:
+                    staged = self.trace(family, key)
+        staged.tick()
+        return staged
+
+    def trace(self, family: Family, key: Key) -> Staged:
+        """Run the function on abstract values."""
+        start = time.perf_counter()
+        roles, out_tree = self.options.roles, None
+        statics = tuple([(where, value) for where, value in self.statics_of(key)])
+
+        def flat(*leaves: Any) -> list[Any]:
+            nonlocal out_tree
+            traced, named = key.tree.unflatten(leaves)
+            args, kwargs = roles.join(traced, named, statics)
+            out = self.fun(*args, **kwargs)
+            outs, out_tree = tree_flatten(out)
+            return [x if isinstance(x, Value) else self.output(x, out) for x in outs]
+
+        jaxpr, consts = stage(flat, key.avals)
+        assert out_tree is not None
+        jaxpr = closed_over(jaxpr)
+        if config.check_ir:
+            check(jaxpr)
+        counts.add("traces")
+        if family.traced:
+            family.reasons.append(reason(key, family, roles))
+            del family.reasons[:-_REASONS]
+        family.traced += 1
+        if config.log_compiles:
+            log.warning(
+                "traced %s in %.1f ms: %s", self.name, 1e3 * (time.perf_counter() - start), ", ".join(map(str, key.avals))
+            )
+        numbers = {id(x): Anchor(i) for i, x in enumerate(self._arrays)}
+        kept = [numbers.get(id(c), c) for c in consts]
+        staged = Staged(key, jaxpr, kept, out_tree, self.name, self.donated(key))
+        if any(isinstance(c, Tracer) for c in consts):
+            return staged  # it closes over values of a trace that will end: good for this call only
+        return family.add(staged)
+
+    def statics_of(self, key: Key) -> tuple:
+        """The static arguments' values, out of their key."""
+        return tuple([(where, static_value(k)) for where, k in key.statics])
+
+    def donated(self, key: Key) -> tuple[int, ...]:
+        """The numbers of the leaves of donated arguments."""
+        roles = self.options.roles
+        if not roles.donate_nums and not roles.donate_names:
+            return ()
+        positional, named = key.tree.child_defs
+        numbers, names = roles.donated(len(positional.child_defs), self.statics_of(key))
+        found, leaf = [], 0
+        parts = [*enumerate(positional.child_defs), *zip(named.aux, named.child_defs, strict=True)]
+        for where, child in parts:
+            if where in numbers or where in names:
+                found += range(leaf, leaf + child.num_leaves)
+            leaf += child.num_leaves
+        return tuple(found)
+
+    def output(self, x: Any, out: Any) -> Any:
+        """A leaf of the function's result as a value."""
+        if x.__class__ in _PYTHON_SCALARS or isinstance(x, np.generic):
+            return x
+        if isinstance(x, np.ndarray):
+            return from_numpy(x)
+        for scalar in (bool, int, float, complex):
+            if isinstance(x, scalar):
+                return scalar(x)
+        path = next(path for path, leaf in tree_flatten_with_path(out)[0] if leaf is x)
+        at = f" at {keystr(path)}" if path else ""
+        raise DtypeError(
+            message(
+                f"jit: {self.name} returned {type(x).__name__} {_short(x)}{at}",
+                "arrays, numbers, None, and trees of them",
+                "return it from outside the jitted function",
+            )
+        )
+
+    def run(self, staged: Staged, consts: list[Any], leaves: Sequence[Any]) -> list[Any]:
+        """Run the program on concrete values."""
+        values = consts + [as_array(x, a) for x, a in zip(leaves, staged.key.avals, strict=True)]
+        return runner_of(staged.jaxpr)(values)
+
+    def trace_call(self, staged: Staged, consts: list[Any], leaves: Sequence[Any]) -> list[Any]:
+        """The call as an equation of whatever is being traced."""
+        values = consts + [
+            x if isinstance(x, Value) or x.__class__ in _PYTHON_SCALARS else as_array(x, a)
+            for x, a in zip(leaves, staged.key.avals, strict=True)
+        ]
+        if self.options.inline:
+            return evaluate(lambda prim, args, params: bind(prim, *args, **params), staged.jaxpr, (), values)
+        return bind(primitive("jit"), *values, jaxpr=staged.jaxpr, name=self.name)
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def as_array(x: Any, aval: ShapedArray) -> Array:
+    """A leaf as an Array of this aval. NumPy arrays are not copied: the call is over before they can change."""
+    if x.__class__ is Array:
+        return x
+    if x.__class__ is DeletedArray:
+        return from_numpy(x._np)  # raises
+    if isinstance(x, np.ndarray):
+        return from_numpy(x, copy=False)
+    with np.errstate(over="ignore"):
+        return from_numpy(np.asarray(x, aval.dtype), aval.weak_type, copy=False)
