@@ -215,28 +215,27 @@ def function_from(source: str) -> FunctionType:
     return made[0]
 
 
-def optimised(source: str, symbol: str = "kernel", arguments=KERNEL_ARGUMENTS) -> str:
-    """The optimised LLVM text of a kernel (alias metadata still in it): what `compile_source` makes code from."""
-    text, _ = frontend.lower_function(function_from(source), arguments, symbol)
-    return _optimise_text(text, symbol)
-
-
-def _optimise_text(text: str, symbol: str) -> str:
-    machine = _Machine.get()
-    module = _prepare(text.replace(")\n{", f") nounwind {machine.attributes}\n{{", 1))
+def _lowered(source: str, symbol: str):
+    """A kernel's module with its helpers, not yet optimised."""
+    text, _ = frontend.lower_function(function_from(source), KERNEL_ARGUMENTS, symbol)
+    module = _prepare(text.replace(")\n{", f") nounwind {_Machine.get().attributes}\n{{", 1))
     _helpers.link(module, text)
-    machine.optimise(module)
-    missing = [
-        f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.") and f.name not in EXTERNAL
-    ]
+    return module
+
+
+def _optimise(module) -> str:
+    """The optimised text of a module, alias metadata still in it."""
+    _Machine.get().optimise(module)
+    declared = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    missing = [name for name in declared if name not in EXTERNAL]
     if missing:
         raise CompileError(f"a kernel calls {', '.join(missing)}, which no library provides")
     return str(module)
 
 
-def emit(text: str, symbol: str) -> bytes:
-    """Front-end text -> object code. Without the alias metadata the code generator keeps loads and stores in order."""
-    module = llvm.parse_assembly(_ALIAS.sub("", _optimise_text(text, symbol)))
+def machine_code(module) -> bytes:
+    """Optimise and translate. Without the alias metadata the code generator keeps loads and stores in order."""
+    module = llvm.parse_assembly(_ALIAS.sub("", _optimise(module)))
     return _Machine.get().machine.emit_object(module)
 
 
@@ -244,12 +243,16 @@ def compile_source(source: str, key: str | None = None) -> bytes:
     """Object code of one kernel; its symbol is `symbol_of(key)`. CompileError carries the source."""
     symbol = symbol_of(key or key_of(source))
     try:
-        text, _ = frontend.lower_function(function_from(source), KERNEL_ARGUMENTS, symbol)
-        return emit(text, symbol)
+        return machine_code(_lowered(source, symbol))
     except Exception as error:
         raise CompileError(f"a kernel did not compile: {error}\n\n{source}") from error
 
 
+def optimised(source: str) -> str:
+    """A kernel's optimised LLVM text, to look at."""
+    return _optimise(_lowered(source, "kernel"))
+
+
 def assembly(source: str) -> str:
-    """The machine code of a kernel in words, to look at."""
+    """A kernel's machine code in words, to look at."""
     return _Machine.get().machine.emit_assembly(llvm.parse_assembly(_ALIAS.sub("", optimised(source))))

@@ -7,6 +7,10 @@ method (`call_arrays`, `call_packed`, `call_stretch`), one is the body of a pool
 Memory layouts (offsets in bytes) are the constants below; runtime/records.py and runtime/threads.py fill them in.
 """
 
+# The functions' words are not Python names:
+# ruff: noqa: F821
+# pyright: reportUndefinedVariable=false
+
 # ---- environment: one table a process -----------------------------------------------------------------------
 E_SAVE_THREAD = 0  # PyEval_SaveThread
 E_RESTORE_THREAD = 8
@@ -21,17 +25,17 @@ E_YIELD = 72  # sched_yield
 E_CREATE = 80  # pthread_create, or 0
 E_WORKER = 88  # address of `worker`
 E_POOL = 96  # the thread pool, or 0
-E_ONE = 104  # addresses of 1 and 0 as complex128 (whose first bytes serve for each smaller dtype)
-E_ZERO = 136
-E_GEMM = 168  # sgemm, dgemm, cgemm, zgemm
-E_NDARRAY = 200  # the type object of numpy.ndarray
-E_BLAS_GET = 208  # get_num_threads of the library behind E_GEMM, or 0
-E_BLAS_SET = 216
-E_BLAS_USERS = 224
-E_BLAS_BEFORE = 232
-E_BLAS_LOCK = 240
-E_BLOCKS = 256  # free blocks: two for each size class
-E_BYTES_TOTAL = 256 + 16 * 64
+E_ONE = 104  # 1 in each dtype that E_GEMM has, 16 bytes apart
+E_ZERO = 168
+E_GEMM = 184  # sgemm, dgemm, cgemm, zgemm
+E_NDARRAY = 216  # the type object of numpy.ndarray
+E_BLAS_GET = 224  # get_num_threads of the library behind E_GEMM, or 0
+E_BLAS_SET = 232
+E_BLAS_USERS = 240
+E_BLAS_BEFORE = 248
+E_BLAS_LOCK = 256
+E_BLOCKS = 264  # free blocks: two for each size class
+E_BYTES_TOTAL = 264 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -54,7 +58,7 @@ B_BASES = 64
 # ---- records ------------------------------------------------------------------------------------------------
 R_KIND = 0  # 0 end, 1 kernel, 2 matrix product
 R_SIZE = 8  # bytes of the record
-R_ADDRESS = 16  # kernel; gemm function's place in E_GEMM
+R_ADDRESS = 16  # of the kernel; a matrix product: its dtype's number (0 to 3)
 R_DIMS = 24
 R_EXTENT = 32
 R_CHUNK = 40  # points a thread takes at once; 0: the caller alone
@@ -171,8 +175,9 @@ def gemm_part(env, record, a, b, c, lo, hi):
             clear(c + row * ldc * item, n * item)
         return 0
     # our rows are Fortran's columns: c' = op(b)' op(a)'
-    address = peek(env + E_GEMM + peek(record + R_ADDRESS))
-    blas_gemm(address, trans_b, trans_a, n, m, k, env + E_ONE, b, ldb, a, lda, env + E_ZERO, c, ldc)
+    kind = peek(record + R_ADDRESS)
+    address = peek(env + E_GEMM + kind * 8)
+    blas_gemm(address, trans_b, trans_a, n, m, k, env + E_ONE + kind * 16, b, ldb, a, lda, env + E_ZERO, c, ldc)
     return 0
 
 

@@ -18,22 +18,27 @@ class _Engine:
     engine = None
 
     @classmethod
-    def load(cls, symbol: str, code: bytes) -> int:
+    def load(cls, symbols: list[str], code: bytes) -> list[int]:
         with cls.lock:
             if cls.engine is None:
                 machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=0)
                 cls.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
             cls.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             cls.engine.finalize_object()
-            address = cls.engine.get_function_address(symbol)
-        if not address:
-            raise CompileError(f"object code without its function {symbol}")
-        return address
+            found = [cls.engine.get_function_address(symbol) for symbol in symbols]
+        if not all(found):
+            raise CompileError(f"object code without one of its functions {', '.join(symbols)}")
+        return found
 
 
 def load(symbol: str, code: bytes) -> int:
     """Make `code` executable; the address of `symbol` in it."""
-    return _Engine.load(symbol, code)
+    return _Engine.load([symbol], code)[0]
+
+
+def load_all(symbols: list[str], code: bytes) -> list[int]:
+    """The same for several functions of one object."""
+    return _Engine.load(symbols, code)
 
 
 def _after_fork() -> None:

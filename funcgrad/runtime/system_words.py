@@ -67,15 +67,15 @@ def atomic_replace(builder, address, expected, value):
 
 def pause(builder):
     """Tell the processor that this is a waiting loop."""
-    triple = str(builder.module.triple)
+    triple, values = str(builder.module.triple), []
     if triple.startswith("x86"):
-        text = "pause"
+        name = "llvm.x86.sse2.pause"
     elif triple.startswith(("aarch64", "arm64")):
-        text = "yield"
+        name, values = "llvm.aarch64.hint", [I32(1)]  # yield
     else:
         return I64(0)
-    kind = ir.FunctionType(ir.VoidType(), [])
-    builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
+    kind = ir.FunctionType(ir.VoidType(), [v.type for v in values])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
     return I64(0)
 
 
