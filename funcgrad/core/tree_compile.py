@@ -34,11 +34,14 @@ from funcgrad.core.tree_nodes import LEAF_TYPES, lookup, same_static
 
 __all__ = [
     "Flatten",
+    "TreePrinter",
     "Unflatten",
     "all_leaves",
     "compile_flatten",
     "compile_flatten_up_to",
     "compile_unflatten",
+    "print_flatten",
+    "print_unflatten",
 ]
 
 Flatten = Callable[[Any], "list[Any] | None"]
@@ -89,10 +92,11 @@ def compile_unflatten(treedef: PyTreeDef) -> Unflatten:
 # ---- the printer ---------------------------------------------------------------------------------------------------
 
 
-class _Printer:
-    """Lines of code, and the objects that they name."""
+class TreePrinter:
+    """Lines of code, and the objects that they name. `refuse` is the statement for a tree of another structure."""
 
-    def __init__(self) -> None:
+    def __init__(self, refuse: str = "return None") -> None:
+        self.refuse = refuse
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
         self.count = 0
@@ -126,9 +130,9 @@ class _Printer:
 def _make_flatten(treedef: PyTreeDef, checked: bool) -> Flatten:
     if treedef.num_nodes > _MAX_NODES:
         return partial(_walk_exactly if checked else _walk_up_to, treedef)
-    out = _Printer()
+    out = TreePrinter()
     leaves: list[str] = []
-    _print_flatten(treedef, "n0", out, leaves)
+    print_flatten(treedef, "n0", out, leaves)
     if out.lines:
         out.lines = ["try:", *["    " + line for line in out.lines], "except KeyError: return None"]
     out.say(f"leaves = [{', '.join(leaves)}]")
@@ -158,7 +162,8 @@ def _unpack(names: list[str], value: str) -> str:
     return f"{', '.join(names)}, = {value}" if names else "pass"
 
 
-def _print_flatten(treedef: PyTreeDef, x: str, out: _Printer, leaves: list[str]) -> None:
+def print_flatten(treedef: PyTreeDef, x: str, out: TreePrinter, leaves: list[str]) -> None:
+    """Lines that take the tree named `x` apart; the names of its leaves are appended to `leaves`."""
     node, aux = treedef.node, treedef.aux
     if node is None:
         leaves.append(x)
@@ -166,66 +171,66 @@ def _print_flatten(treedef: PyTreeDef, x: str, out: _Printer, leaves: list[str])
     count = len(treedef.child_defs)
     names = [out.new() for _ in range(count)]
     if node.kind == "none":
-        out.say(f"if {x} is not None: return None")
+        out.say(f"if {x} is not None: {out.refuse}")
         return
     cls = node.cls.__name__ if node.kind in ("list", "tuple", "dict") else out.const(node.cls)
     match node.kind:
         case "list" | "tuple" | "namedtuple":
-            out.say(f"if type({x}) is not {cls} or len({x}) != {count}: return None")
+            out.say(f"if type({x}) is not {cls} or len({x}) != {count}: {out.refuse}")
             out.say(_unpack(names, x))
         case "dict":
-            out.say(f"if type({x}) is not {cls} or len({x}) != {count}: return None")
+            out.say(f"if type({x}) is not {cls} or len({x}) != {count}: {out.refuse}")
             for name, key in zip(names, aux, strict=True):
                 out.say(f"{name} = {x}[{out.const(key)}]")
         case "ordereddict":
-            out.say(f"if type({x}) is not {cls} or tuple({x}) != {out.const(aux)}: return None")
+            out.say(f"if type({x}) is not {cls} or tuple({x}) != {out.const(aux)}: {out.refuse}")
             out.say(_unpack(names, f"{x}.values()"))
         case "defaultdict":
             factory, keys = aux
             # Asked before reading: reading a missing key of a defaultdict would make it.
-            out.say(f"if type({x}) is not {cls} or {x}.keys() != {out.const(frozenset(keys))}: return None")
-            out.say(f"if {x}.default_factory is not {out.name(factory)}: return None")
+            out.say(f"if type({x}) is not {cls} or {x}.keys() != {out.const(frozenset(keys))}: {out.refuse}")
+            out.say(f"if {x}.default_factory is not {out.name(factory)}: {out.refuse}")
             for name, key in zip(names, keys, strict=True):
                 out.say(f"{name} = {x}[{out.const(key)}]")
         case "dataclass":
-            out.say(f"if type({x}) is not {cls}: return None")
+            out.say(f"if type({x}) is not {cls}: {out.refuse}")
             for field, value in zip(node.meta_fields, aux, strict=True):
                 known = out.name(value)
-                out.say(f"if {x}.{field} is not {known} and not same({x}.{field}, {known}): return None")
+                out.say(f"if {x}.{field} is not {known} and not same({x}.{field}, {known}): {out.refuse}")
             for name, field in zip(names, node.data_fields, strict=True):
                 out.say(f"{name} = {x}.{field}")
         case _:
             known, children, data = out.name(aux), f"{x}c", f"{x}d"
-            out.say(f"if type({x}) is not {cls}: return None")
+            out.say(f"if type({x}) is not {cls}: {out.refuse}")
             out.say(f"{children}, {data} = {out.const(node.flatten)}({x})")
-            out.say(f"if {data} is not {known} and not same({data}, {known}): return None")
+            out.say(f"if {data} is not {known} and not same({data}, {known}): {out.refuse}")
             out.say(f"{children} = tuple({children})")
-            out.say(f"if len({children}) != {count}: return None")
+            out.say(f"if len({children}) != {count}: {out.refuse}")
             out.say(_unpack(names, children))
     for name, child in zip(names, treedef.child_defs, strict=True):
-        _print_flatten(child, name, out, leaves)
+        print_flatten(child, name, out, leaves)
 
 
 def _make_unflatten(treedef: PyTreeDef) -> Unflatten:
     if treedef.num_nodes > _MAX_NODES or treedef is LEAF:
         return partial(unflatten_walk, treedef)
-    out = _Printer()
+    out = TreePrinter()
     names = [f"x{i}" for i in range(treedef.num_leaves)]
     if names:
         out.say(f"if len(leaves) != {len(names)}: raise wrong_count(treedef, len(leaves))")
         out.say(_unpack(names, "leaves"))
     else:
         out.say("if leaves: raise wrong_count(treedef, len(leaves))")
-    out.say(f"return {_print_unflatten(treedef, iter(names), out)}")
+    out.say(f"return {print_unflatten(treedef, iter(names), out)}")
     return out.function("def unflatten(leaves):", treedef=treedef, wrong_count=leaf_count_error, new_tuple=tuple.__new__)
 
 
-def _print_unflatten(treedef: PyTreeDef, names: Any, out: _Printer) -> str:
+def print_unflatten(treedef: PyTreeDef, names: Any, out: TreePrinter) -> str:
     """An expression for the subtree; inner nodes get a line of their own, so that depth costs no nesting."""
     node, aux = treedef.node, treedef.aux
     if node is None:
         return next(names)
-    parts = [_print_unflatten(child, names, out) for child in treedef.child_defs]
+    parts = [print_unflatten(child, names, out) for child in treedef.child_defs]
     joined = ", ".join(parts)
     match node.kind:
         case "none":
