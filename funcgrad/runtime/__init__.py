@@ -1,0 +1,17 @@
+"""Programs -> machine code -> results: the only room that imports numba.
+
+A Program (loops/program.py) enters `executable.load`; an Executable leaves, whose `entry(*ndarrays)` runs it.
+
+| file | in -> out |
+|---|---|
+| intrinsics | the words that kernels are written in |
+| frontend | a Python function in those words -> LLVM text (numba's typing and lowering, cut down) |
+| compile, parallel | kernel sources -> object code, several side by side |
+| cache | object code on disk |
+| loader, kernels | object code -> addresses; each kernel once a process |
+| system_words, driver_native, driver | the driver: machine code that walks a program's records |
+| records, executable | Program -> records -> Executable |
+| threads, blas | the thread pool; where the matrix products are |
+| buffers | addresses of arrays; fresh arrays in recycled memory |
+| counters | what was compiled, loaded, reused |
+"""

@@ -90,7 +90,7 @@ class Driver:
         symbols = [PREFIX + name for name in driver_native.ENTRIES]
         self.entries = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, _object_code()), strict=True))
         self.environment = np.zeros(layout.E_BYTES_TOTAL // 8, np.int64)
-        self.pool = np.zeros(layout.P_BYTES_TOTAL // 8 + 16, np.int64)
+        self.pool = np.zeros(layout.P_BYTES_TOTAL // 8 + 24, np.int64)
         self.pool_address = (self.pool.ctypes.data + 63) // 64 * 64
         self.env_address = self.environment.ctypes.data
         self._fill()
@@ -132,6 +132,16 @@ class Driver:
         put(layout.E_BLAS_GET, getter if setter else 0)
         put(layout.E_BLAS_SET, setter if getter else 0)
 
+    @staticmethod
+    def of_process() -> "Driver | None":
+        """The driver, if there is one already."""
+        return _Once.made
+
+    def pool_words(self) -> np.ndarray:
+        """The thread pool's memory, as int64."""
+        start = (self.pool_address - self.pool.ctypes.data) // 8
+        return self.pool[start : start + layout.P_BYTES_TOTAL // 8 + 8]
+
     def put(self, offset: int, value: int) -> None:
         self.environment[offset // 8] = value
 
@@ -144,6 +154,14 @@ class Driver:
 class _Once:
     lock = threading.Lock()
     made: Driver | None = None
+
+
+def _after_fork() -> None:
+    _Once.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def driver() -> Driver:

@@ -292,6 +292,13 @@ def _param(dtype):
 # ---- casts --------------------------------------------------------------------------------------------------
 
 
+def _freeze(builder, value):
+    """An undefined value (of a conversion out of range) becomes some value."""
+    instruction = ir.instructions.Instruction(builder.block, value.type, "freeze", (value,))
+    builder._insert(instruction)
+    return instruction
+
+
 def _convert(context, builder, value, source, target):
     """Numbers only: what the machine does, with no exceptions and no undefined values."""
     if isinstance(target, types.Complex):
@@ -319,14 +326,14 @@ def _convert(context, builder, value, source, target):
     if isinstance(source, types.Float) and isinstance(target, types.Integer):
         kind = ir.IntType(target.bitwidth)
         if target.bitwidth < 32:  # as NumPy: by way of int32, so that out-of-range values wrap
-            return builder.trunc(builder.freeze(builder.fptosi(value, ir.IntType(32))), kind)
+            return builder.trunc(_freeze(builder, builder.fptosi(value, ir.IntType(32))), kind)
         if target.signed:
-            return builder.freeze(builder.fptosi(value, kind))
+            return _freeze(builder, builder.fptosi(value, kind))
         if target.bitwidth == 32:
-            return builder.trunc(builder.freeze(builder.fptosi(value, I64)), kind)
+            return builder.trunc(_freeze(builder, builder.fptosi(value, I64)), kind)
         half = ir.Constant(value.type, 9223372036854775808.0)
-        low = builder.freeze(builder.fptosi(value, I64))
-        high = builder.freeze(builder.fptosi(builder.fsub(value, half), I64))
+        low = _freeze(builder, builder.fptosi(value, I64))
+        high = _freeze(builder, builder.fptosi(builder.fsub(value, half), I64))
         return builder.select(builder.fcmp_ordered(">=", value, half), builder.xor(high, I64(1 << 63)), low)
     if source == types.boolean:
         if isinstance(target, types.Float):
