@@ -21,12 +21,28 @@ from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.trace.interpreter import Operator
 from funcgrad.trace.value import Value, aval_of
 
+_PYTHON = (bool, int, float, complex)
 NOT_DIFFERENTIABLE = "its output is not a continuous function of its inputs"
 
 
-def like(x: Any, number: complex) -> np.generic:
-    """The literal `number` in the dtype of `x`."""
-    return aval_of(x).dtype.type(number)
+def like(x: Any, number: complex) -> Any:
+    """The literal `number` in the dtype of `x`; a Python scalar where `x` is weak, so that weakness stays."""
+    aval = aval_of(x)
+    if aval.weak_type:
+        python = _PYTHON[dt.category(aval.dtype)]
+        if dt.scalar_dtype(python) == aval.dtype:
+            return python(number)
+    return aval.dtype.type(number)
+
+
+def zeros(aval: ShapedArray) -> Any:
+    """An array of zeros of this shape and dtype."""
+    return full(aval.shape, aval.dtype.type(0))
+
+
+def full(shape: tuple[int, ...], number: np.generic) -> Any:
+    """An array that repeats `number`."""
+    return broadcast_in_dim(number, shape=shape, dims=())
 
 
 def add_tangents(x: Any, y: Any) -> Any:
@@ -115,9 +131,10 @@ def elementwise(
     *,
     dtypes: frozenset,
     numpy: Callable[..., Any],
-    jvp: Sequence[Callable[..., Any] | None] | str | None,
+    jvp: Sequence[Callable[..., Any] | None] | Callable[..., Any] | str,
     loop: Callable[..., Any] | Any,
     samples: Any,
+    cases: Sequence[dict[str, Any]] = ({},),
     arity: int | None = None,
     result: Callable[..., Any] | np.dtype | None = None,
     transpose: Callable[..., Any] | None = None,
@@ -125,10 +142,11 @@ def elementwise(
 ) -> Operator:
     """One output element from the same element of each operand, all operands of one dtype.
 
-    `jvp[i](t, out, *xs, **params)` is the tangent of the output for tangent t of operand i (None: zero); a text says
-    why the operator is not differentiable (its tangent is zero). `result` is the output's dtype where it is not
+    `jvp[i](t, out, *xs, **params)` is the tangent of the output for tangent t of operand i (None: zero). Where the
+    tangents are better taken together it is one function `jvp(ts, out, *xs, **params)`; a text says why the operator is
+    not differentiable (its tangent is zero). `result` is the output's dtype where it is not
     the operands' (a dtype, or a function of the operands' dtype and the params). `transpose(ct, *args, **params)` is
-    given for operators that are linear in some operand.
+    given for operators that are linear in some operand. `cases` are the params that the samples are made for.
     """
     count = arity if arity is not None else (len(jvp) if isinstance(jvp, (list, tuple)) else len(samples))
 
@@ -159,17 +177,24 @@ def elementwise(
                 t_out = add_tangents(t_out, rule(t, out, *primals, **params))  # type: ignore[operator]
         return out, t_out
 
+    def joint_jvp_rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        out = op(*primals, **params)
+        return out, jvp(tangents, out, *primals, **params)  # type: ignore[operator]
+
+    def no_jvp_rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return op(*primals, **params), None
+
     op = Operator(
         name,
         abstract=abstract,
         numpy=numpy,
-        jvp=jvp_rule if isinstance(jvp, (list, tuple)) else (lambda p, t, **kw: (op(*p, **kw), None)),
+        jvp=jvp_rule if isinstance(jvp, (list, tuple)) else joint_jvp_rule if callable(jvp) else no_jvp_rule,
         transpose=transpose or "it is not linear",
         batch="set below",
         mask_transpose=same_mask if transpose else None,
         loop=Pointwise(loop) if callable(loop) else loop,
         dtypes=dtypes,
-        samples=elementwise_samples(samples, count),
+        samples=elementwise_samples(samples, count, cases),
         doc=doc,
     )
     op.batch = elementwise_batch(op)
@@ -180,6 +205,21 @@ def elementwise(
 def same_mask(mask: Any, *args: Any, **params: Any) -> list[Any]:
     """An elementwise linear operator passes the live places on as they are."""
     return [mask if isinstance(a, LinearArg) else None for a in args]
+
+
+NARROW = frozenset(d for d in dt.FLOATS if d.itemsize < 4)
+
+
+def via_float32(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` for every dtype, where NumPy or SciPy have it for those of 32 bits and more: narrow floats are computed in
+    float32 and rounded once."""
+
+    def meaning(x: Any, *more: Any, **params: Any) -> Any:
+        if x.dtype in NARROW:
+            return np.asarray(fun(*[a.astype(np.float32) for a in (x, *more)], **params)).astype(x.dtype)
+        return fun(x, *more, **params)
+
+    return meaning
 
 
 # --- samples --------------------------------------------------------------------------------------------
@@ -194,7 +234,7 @@ def uniform(low: float, high: float) -> Callable[..., np.ndarray]:
         if dtype in dt.INTEGERS:
             info = np.iinfo(dtype)
             lo, hi = max(int(np.ceil(low)), info.min), min(int(np.floor(high)), info.max)
-            return rng.integers(lo, hi, shape, endpoint=True, dtype=dtype)
+            return rng.integers(lo, max(lo, hi), shape, endpoint=True, dtype=dtype)
         x = rng.uniform(low, high, shape)
         if dtype in dt.COMPLEXES:
             x = x + 1j * rng.uniform(low, high, shape)
@@ -203,16 +243,15 @@ def uniform(low: float, high: float) -> Callable[..., np.ndarray]:
     return draw
 
 
-def elementwise_samples(domains: Any, count: int) -> Callable[..., Any]:
+def elementwise_samples(domains: Any, count: int, cases: Sequence[dict[str, Any]] = ({},)) -> Callable[..., Any]:
     """Sample operands of an elementwise operator in a few shapes: vector, matrix, scalar, empty."""
     draws = domains if isinstance(domains, (list, tuple)) else [domains] * count
-    params: Sequence[dict[str, Any]] = [{}]
 
     def samples(rng: np.random.Generator, dtype: np.dtype) -> list[tuple[tuple[np.ndarray, ...], dict[str, Any]]]:
         return [
             (tuple(np.asarray(draw(rng, shape, dtype)) for draw in draws), p)
             for shape in ((5,), (2, 3), (), (0, 2))
-            for p in params
+            for p in cases
         ]
 
     return samples
@@ -291,7 +330,8 @@ def bilinear(
 ) -> Operator:
     """Two operands, linear in each: d(x * y) = dx * y + x * dy.
 
-    `transpose_lhs(ct, aval, y, **params)` is the cotangent of the left operand, `transpose_rhs(ct, x, aval, **params)` of the right.
+    `transpose_lhs(ct, aval, y, **params)` is the cotangent of the left operand, `transpose_rhs(ct, x, aval, **params)` that
+    of the right one.
     `batch(size, args, dims, **params) -> (out, dim)`.
     """
 
@@ -335,7 +375,11 @@ def check_axes(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> None:
     """ShapeError unless `axes` are distinct, sorted and within the operand's rank."""
     if any(not 0 <= a < aval.ndim for a in axes) or list(axes) != sorted(set(axes)):
         raise ShapeError(
-            message(f"{name}: got axes={axes} for {aval.str_short()}", f"distinct axes in order, from 0 to {aval.ndim - 1}", "mend axes=")
+            message(
+                f"{name}: got axes={axes} for {aval.str_short()}",
+                f"distinct axes in order, from 0 to {aval.ndim - 1}",
+                "mend axes=",
+            )
         )
 
 
@@ -352,7 +396,7 @@ def reduction(
     result: np.dtype | None = None,
     doc: str = "",
 ) -> Operator:
-    """Fold along params `axes` (a sorted tuple). `numpy(x, axes)`; `jvp(t, out, x, axes)`, or a text where the tangent is zero."""
+    """Fold along params `axes` (a sorted tuple). `numpy(x, axes)`; `jvp(t, out, x, axes)`, or a text where it is zero."""
 
     def abstract(x: ShapedArray, *, axes: tuple[int, ...], **params: Any) -> ShapedArray:
         check_dtypes(name, dtypes, x)

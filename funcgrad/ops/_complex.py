@@ -1,0 +1,242 @@
+"""Complex functions as scalar expressions of real ones, for kernels: a kernel's elementary functions are real.
+
+`b` is the builder of loop rules, z a complex expression. The formulas for the inverse functions are Kahan's (Branch cuts for
+complex elementary functions, 1987), with his choice of signs on the cuts; infinite parts are not treated one by one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+
+_LN2 = float(np.log(2.0))
+
+
+def by_kind(real: Callable[..., Any], complex_: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop rule that is one function for real operands and another for complex ones."""
+
+    def loop(b: Any, x: Any, *more: Any, **params: Any) -> Any:
+        return (complex_ if x.dtype in dt.COMPLEXES else real)(b, x, *more, **params)
+
+    return loop
+
+
+def parts(b: Any, z: Any) -> tuple[Any, Any]:
+    return b.real(z), b.imag(z)
+
+
+def copysign(b: Any, size: Any, sign: Any) -> Any:
+    """|size| with the sign of `sign`, also of its zeros."""
+    u = np.dtype(f"uint{sign.dtype.itemsize * 8}")
+    top = 1 << (sign.dtype.itemsize * 8 - 1)
+    return b.bitcast(b.or_(b.bitcast(b.abs(size), u), b.and_(b.bitcast(sign, u), top)), sign.dtype)
+
+
+def modulus(b: Any, z: Any) -> Any:
+    """sqrt(x^2 + y^2) without overflow on the way."""
+    return _hypot(b, *parts(b, z))
+
+
+def _hypot(b: Any, x: Any, y: Any) -> Any:
+    x, y = b.abs(x), b.abs(y)
+    big, small = b.max(x, y), b.min(x, y)
+    infinity = b.const(np.inf, x.dtype)
+    infinite = b.or_(b.eq(x, infinity), b.eq(y, infinity))
+    ratio = b.div(small, b.select(b.eq(big, 0), 1, big))
+    return b.select(infinite, infinity, b.mul(big, b.sqrt(b.add(b.mul(ratio, ratio), 1))))
+
+
+def scaled(b: Any, number: Any, z: Any) -> Any:
+    """A real expression times a complex one."""
+    return b.complex(b.mul(number, b.real(z)), b.mul(number, b.imag(z)))
+
+
+def reciprocal(b: Any, z: Any) -> Any:
+    """1 / z, by Smith's method."""
+    return divide(b, b.const(1, z.dtype), z)
+
+
+def divide(b: Any, w: Any, z: Any) -> Any:
+    """w / z, by Smith's method: the larger part of z is divided out first."""
+    (p, q), (x, y) = parts(b, w), parts(b, z)
+    wide = b.ge(b.abs(x), b.abs(y))
+    large, small = b.select(wide, x, y), b.select(wide, y, x)
+    ratio = b.select(b.eq(large, 0), small, b.div(small, large))
+    bottom = b.add(large, b.mul(small, ratio))
+    one, two = b.select(wide, p, q), b.select(wide, q, p)
+    real = b.div(b.add(one, b.mul(two, ratio)), bottom)
+    # (q x - p y) / |z|^2 in the first case, (q x - p y) with the roles exchanged in the second
+    imag = b.select(wide, b.sub(q, b.mul(p, ratio)), b.sub(b.mul(q, ratio), p))
+    return b.complex(real, b.div(imag, bottom))
+
+
+def sign(b: Any, z: Any) -> Any:
+    size = modulus(b, z)
+    one = b.div(1, b.select(b.eq(size, 0), 1, size))
+    return scaled(b, one, z)
+
+
+def exp(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    size = b.exp(x)
+    real = b.eq(y, 0)  # keeps exp(inf + 0i) real
+    return b.complex(b.select(real, size, b.mul(size, b.cos(y))), b.select(real, y, b.mul(size, b.sin(y))))
+
+
+def exp2(b: Any, z: Any) -> Any:
+    return exp(b, scaled(b, b.const(_LN2, b.real(z).dtype), z))
+
+
+def expm1(b: Any, z: Any) -> Any:
+    # expm1(x) cos y - 2 sin^2(y / 2) + i exp(x) sin y
+    x, y = parts(b, z)
+    half = b.sin(b.mul(y, 0.5))
+    real = b.sub(b.mul(b.expm1(x), b.cos(y)), b.mul(b.mul(half, half), 2))
+    return b.complex(real, b.mul(b.exp(x), b.sin(y)))
+
+
+def log(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.complex(_log_modulus(b, x, y), b.atan2(y, x))
+
+
+def _log_modulus(b: Any, x: Any, y: Any) -> Any:
+    big, small = b.max(b.abs(x), b.abs(y)), b.min(b.abs(x), b.abs(y))
+    # Near the unit circle the logarithm is small, and is taken of the difference from 1.
+    near = b.and_(b.gt(big, 0.5), b.lt(big, 2))
+    difference = b.add(b.mul(b.sub(big, 1), b.add(big, 1)), b.mul(small, small))
+    return b.select(near, b.mul(b.log1p(b.select(near, difference, 0)), 0.5), b.log(_hypot(b, x, y)))
+
+
+def log1p(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    one = b.add(x, 1)
+    near = b.and_(b.lt(b.abs(x), 0.5), b.lt(b.abs(y), 1))
+    difference = b.add(b.mul(x, b.add(x, 2)), b.mul(y, y))
+    size = b.select(near, b.mul(b.log1p(b.select(near, difference, 0)), 0.5), _log_modulus(b, one, y))
+    return b.complex(size, b.atan2(y, one))
+
+
+def sqrt(b: Any, z: Any) -> Any:
+    # t = sqrt((|x| + |z|) / 2); the root is (t, y / 2t) on the right and (|y| / 2t, sign(y) t) on the left.
+    x, y = parts(b, z)
+    # Scaled by 1/4 before the sum so that it cannot overflow.
+    t = b.mul(b.sqrt(b.mul(b.add(b.mul(b.abs(x), 0.25), b.mul(modulus(b, z), 0.25)), 0.5)), 2)
+    zero = b.eq(t, 0)
+    other = b.select(zero, b.abs(y), b.div(b.abs(y), b.mul(b.select(zero, 1, t), 2)))
+    right = b.ge(x, 0)
+    return b.complex(b.select(right, t, other), copysign(b, b.select(right, other, t), y))
+
+
+def sin(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.complex(b.mul(b.sin(x), b.cosh(y)), b.mul(b.cos(x), b.sinh(y)))
+
+
+def cos(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.complex(b.mul(b.cos(x), b.cosh(y)), b.neg(b.mul(b.sin(x), b.sinh(y))))
+
+
+def sinh(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.complex(b.mul(b.sinh(x), b.cos(y)), b.mul(b.cosh(x), b.sin(y)))
+
+
+def cosh(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.complex(b.mul(b.cosh(x), b.cos(y)), b.mul(b.sinh(x), b.sin(y)))
+
+
+def tanh(b: Any, z: Any) -> Any:
+    # (T (1 + s^2) + i s c (1 - T^2)) / (c^2 + T^2 s^2) with T = tanh x: nothing here overflows.
+    x, y = parts(b, z)
+    t, s, c = b.tanh(x), b.sin(y), b.cos(y)
+    bottom = b.add(b.mul(c, c), b.mul(b.mul(t, t), b.mul(s, s)))
+    cosh_ = b.cosh(b.min(b.max(x, -40), 40))
+    return b.complex(b.div(t, bottom), b.div(b.div(b.mul(s, c), b.mul(cosh_, cosh_)), bottom))
+
+
+def _turned(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """f(z) = -i g(i z), for g one of sinh's family and f the same of sin's."""
+
+    def loop(b: Any, z: Any) -> Any:
+        x, y = parts(b, z)
+        out = fun(b, b.complex(b.neg(y), x))
+        return b.complex(b.imag(out), b.neg(b.real(out)))
+
+    return loop
+
+
+tan = _turned(tanh)
+
+
+def logistic(b: Any, z: Any) -> Any:
+    # (1 + tanh(z / 2)) / 2
+    half = tanh(b, scaled(b, b.const(0.5, b.real(z).dtype), z))
+    return b.complex(b.add(b.mul(b.real(half), 0.5), 0.5), b.mul(b.imag(half), 0.5))
+
+
+def _near_one(b: Any, z: Any) -> tuple[Any, Any]:
+    """sqrt(1 - z) and sqrt(1 + z)."""
+    x, y = parts(b, z)
+    return sqrt(b, b.complex(b.sub(1, x), b.neg(y))), sqrt(b, b.complex(b.add(x, 1), y))
+
+
+def _imag_of_conj_product(b: Any, v: Any, w: Any) -> Any:
+    """Im(conj(v) w)"""
+    return b.sub(b.mul(b.real(v), b.imag(w)), b.mul(b.imag(v), b.real(w)))
+
+
+def asin(b: Any, z: Any) -> Any:
+    minus, plus = _near_one(b, z)
+    product = b.sub(b.mul(b.real(minus), b.real(plus)), b.mul(b.imag(minus), b.imag(plus)))
+    return b.complex(b.atan2(b.real(z), product), b.asinh(_imag_of_conj_product(b, minus, plus)))
+
+
+def acos(b: Any, z: Any) -> Any:
+    minus, plus = _near_one(b, z)
+    return b.complex(b.mul(b.atan2(b.real(minus), b.real(plus)), 2), b.asinh(_imag_of_conj_product(b, plus, minus)))
+
+
+def acosh(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    minus, plus = sqrt(b, b.complex(b.sub(x, 1), y)), sqrt(b, b.complex(b.add(x, 1), y))
+    real = b.add(b.mul(b.real(minus), b.real(plus)), b.mul(b.imag(minus), b.imag(plus)))
+    return b.complex(b.asinh(real), b.mul(b.atan2(b.imag(minus), b.real(plus)), 2))
+
+
+def atanh(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    less = b.sub(1, x)
+    square = b.mul(y, y)
+    # The smaller of the two distances carries the accuracy, so the rule is applied to |x|.
+    size = b.abs(x)
+    near = b.sub(1, size)
+    real = b.mul(b.log1p(b.div(b.mul(size, 4), b.add(b.mul(near, near), square))), 0.25)
+    imag = b.mul(b.atan2(b.mul(y, 2), b.sub(b.mul(less, b.add(x, 1)), square)), 0.5)
+    return b.complex(copysign(b, real, x), imag)
+
+
+asinh = _turned(asin)
+atan = _turned(atanh)
+
+
+def pow(b: Any, z: Any, w: Any) -> Any:
+    """exp(w log z), and 0 ** w as NumPy has it: 1 for w = 0, 0 for a positive real part."""
+    out = exp(b, b.mul(w, log(b, z)))
+    zero = b.eq(z, 0)
+    at_zero = b.select(b.eq(w, 0), b.const(1, z.dtype), b.const(0, z.dtype))
+    return b.select(b.and_(zero, b.or_(b.eq(w, 0), b.gt(b.real(w), 0))), at_zero, b.select(b.eq(w, 0), b.const(1, z.dtype), out))
+
+
+def greater(b: Any, z: Any, w: Any) -> Any:
+    """The lexicographic order in which NumPy takes the maximum of complex numbers."""
+    (x, y), (p, q) = parts(b, z), parts(b, w)
+    return b.or_(b.gt(x, p), b.and_(b.eq(x, p), b.gt(y, q)))
+
+
+def is_nan(b: Any, z: Any) -> Any:
+    return b.ne(z, z)

@@ -1,0 +1,136 @@
+"""All elementwise operators under one roof, for the faces: `from funcgrad.ops import elementwise as ew; ew.sin(x)`.
+
+Each is here under the name of its primitive, also where that is a name of Python's (`ew.abs`), and under the name with which it
+was declared (`abs_`).
+"""
+
+from funcgrad.ops._family import add
+from funcgrad.ops.arithmetic import clamp, div, max_, min_, mul, neg, rem, rsqrt, sqrt, square, sub
+from funcgrad.ops.arithmetic import max_ as max
+from funcgrad.ops.arithmetic import min_ as min
+from funcgrad.ops.bitwise import (
+    and_,
+    clz,
+    not_,
+    or_,
+    population_count,
+    shift_left,
+    shift_right_arithmetic,
+    shift_right_logical,
+    xor,
+)
+from funcgrad.ops.compare import eq, ge, gt, le, lt, ne
+from funcgrad.ops.convert import (
+    bitcast_convert_type,
+    convert,
+    convert_element_type,
+    copy,
+    reduce_precision,
+    stop_gradient,
+)
+from funcgrad.ops.exponential import (
+    acosh,
+    asinh,
+    atanh,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    logistic,
+    sinh,
+    tanh,
+)
+from funcgrad.ops.parts import abs_, complex_, conj, imag, real, sign
+from funcgrad.ops.parts import abs_ as abs
+from funcgrad.ops.parts import complex_ as complex
+from funcgrad.ops.powers import cbrt, integer_pow, pow_
+from funcgrad.ops.powers import pow_ as pow
+from funcgrad.ops.rounding import ceil, floor, is_finite, nextafter, round_
+from funcgrad.ops.rounding import round_ as round
+from funcgrad.ops.select import select_n
+from funcgrad.ops.special import digamma, erf, erf_inv, erfc, lgamma, polygamma
+from funcgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
+
+__all__ = [
+    "abs",
+    "abs_",
+    "acos",
+    "acosh",
+    "add",
+    "and_",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitcast_convert_type",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clz",
+    "complex",
+    "complex_",
+    "conj",
+    "convert",
+    "convert_element_type",
+    "copy",
+    "cos",
+    "cosh",
+    "digamma",
+    "div",
+    "eq",
+    "erf",
+    "erf_inv",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "ge",
+    "gt",
+    "imag",
+    "integer_pow",
+    "is_finite",
+    "le",
+    "lgamma",
+    "log",
+    "log1p",
+    "logistic",
+    "lt",
+    "max",
+    "max_",
+    "min",
+    "min_",
+    "mul",
+    "ne",
+    "neg",
+    "nextafter",
+    "not_",
+    "or_",
+    "polygamma",
+    "population_count",
+    "pow",
+    "pow_",
+    "real",
+    "reduce_precision",
+    "rem",
+    "round",
+    "round_",
+    "rsqrt",
+    "select_n",
+    "shift_left",
+    "shift_right_arithmetic",
+    "shift_right_logical",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "sub",
+    "tan",
+    "tanh",
+    "xor",
+]
