@@ -1,0 +1,183 @@
+"""Legal forms: what every stage of the machine wing promises to the next. Run between stages with config.check_ir.
+
+Each function returns nothing, or raises IRError that names what is wrong.
+"""
+
+from math import prod
+
+from funcgrad.core.errors import IRError
+from funcgrad.loops.expr import OPS, Expr
+from funcgrad.loops.fuse import Group
+from funcgrad.loops.graph import Graph, Node, Random, Ref
+from funcgrad.loops.nest import LANES, Nest
+from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program
+from funcgrad.loops.program import Ref as Memory
+
+
+def _require(ok: bool, text: str) -> None:
+    if not ok:
+        raise IRError(text)
+
+
+def check_graph(graph: Graph) -> None:
+    """Arguments come first; every read stays within the memory of what it reads."""
+    for node in graph.nodes:
+        regions = [(r.arg, r.shape) for r in node.regions] if node.kind == "assemble" else None
+        for arg, space in regions or [(a, node.space) for a in node.args]:
+            if arg.__class__ is Ref or arg.__class__ is Random:
+                _require(arg.node.id < node.id, f"{node}: it reads {arg.node}, which comes later")
+            if arg.__class__ is Random:
+                space = arg.shape
+            if node.kind == "dot" or (node.kind == "scatter" and arg is node.args[0]):
+                continue
+            if (arg.__class__ is Ref or arg.__class__ is Random) and 0 not in space:
+                _require(len(arg.strides) == len(space), f"{node}: {arg.strides} are not the strides of {space}")
+                low = arg.offset + sum(min(0, s * (n - 1)) for s, n in zip(arg.strides, space, strict=True))
+                high = arg.offset + sum(max(0, s * (n - 1)) for s, n in zip(arg.strides, space, strict=True))
+                _require(0 <= low <= high < arg.node.size, f"{node}: it reads {arg.node} from {low} to {high}")
+
+
+def check_groups(graph: Graph, groups: list[Group]) -> None:
+    """Each value is computed once, in a group that runs after what it reads; inlined values never have memory."""
+    done: set[int] = set()
+    owned: set[int] = set()
+    for group in groups:
+        for unit in group.units:
+            _require(unit.id not in owned, f"{unit} is in two groups")
+            owned.add(unit.id)
+            _require(not unit.inline, f"{unit} is inlined and also in a group")
+            for other, _, _ in unit.leaves:
+                if other.group is not group and other.kind != "input":
+                    _require(other.id in done, f"{unit} in {group} runs before {other}, which it reads")
+        for unit in group.units:
+            done.add(unit.id)
+            if unit.kind == "host":
+                done.update(n.id for n in unit.results)
+    for node in graph.outputs:
+        _require(node.kind == "input" or node.id in done, f"output {node} is never computed")
+
+
+def check_nest(nest: Nest) -> None:
+    """The form that nest.py describes."""
+    rank = nest.outer + nest.inner
+    vector = nest.outer - 1 if nest.layout == "column" else rank - 1
+    _require(nest.inner >= 1, f"nest: {nest.inner} inner axes")
+    for o in nest.operands:
+        _require(len(o.strides) == rank, f"nest: {len(o.strides)} strides for {rank} axes")
+        if o.role != "scratch":
+            _require(
+                all(s is None for a, s in enumerate(o.strides) if a != vector),
+                f"nest: a static stride outside the vector axis in {o}",
+            )
+    known = 0
+    for p in nest.passes:
+        _require(p.level == "row" or not p.reductions, "nest: a reduction at point level")
+        running = {r.number for r in p.reductions if r.running}
+        roots = [e for s in p.stores for e in (s.value, *s.indices, *([s.guard] if s.guard is not None else []))]
+        roots += [r.value for r in p.reductions] + [r.index_value for r in p.reductions if r.index_value is not None]
+        for e in _walk(roots):
+            _require(e.op in OPS, f"nest: no op {e.op!r}")
+            if e.op == "load":
+                _require(e.dtype == nest.operands[e.attr].dtype, f"nest: {e.op} of {e.dtype} from {nest.operands[e.attr]}")
+                _require(len(e.args) == nest.operands[e.attr].indirect, "nest: a load without its indices")
+            elif e.op == "param":
+                _require(e.dtype == nest.params[e.attr], "nest: a param of another dtype")
+            elif e.op == "acc":
+                _require(e.attr < known or e.attr in running, f"nest: reduction {e.attr} is read before it is done")
+        for s in p.stores:
+            o = nest.operands[s.operand]
+            _require(o.role != "in", "nest: a store to an input")
+            _require(s.value.dtype == o.dtype, f"nest: a store of {s.value.dtype} to {o.dtype}")
+        known += len(p.reductions)
+
+
+def _walk(roots: list[Expr]) -> list[Expr]:
+    found: dict[int, Expr] = {}
+    stack = list(roots)
+    while stack:
+        e = stack.pop()
+        if id(e) not in found:
+            found[id(e)] = e
+            stack.extend(e.args)
+    return list(found.values())
+
+
+def check_kernel(step: KernelStep, sizes: dict[tuple[str, int], int]) -> None:
+    """The length of dims, the extent, and that no operand leaves its buffer."""
+    nest = step.nest
+    check_nest(nest)
+    rank = nest.outer + nest.inner
+    extents = step.dims[:rank]
+    at = rank
+    refs = iter(step.refs)
+    points: list[tuple[Memory, int, int, int]] = []
+    for o in nest.operands:
+        strides = []
+        for s in o.strides:
+            strides.append(step.dims[at] if s is None else s)
+            at += s is None
+        reach = [(s, n) for s, n in zip(strides, extents, strict=True)]
+        indirect = [(step.dims[at + 2 * i], step.dims[at + 2 * i + 1]) for i in range(o.indirect)]
+        at += 2 * o.indirect
+        if o.role == "scratch":
+            continue
+        ref = next(refs)
+        if 0 in extents or any(n == 0 for _, n in indirect):
+            continue
+        reach += indirect
+        size = o.dtype.itemsize
+        low = ref.offset + size * sum(min(0, s * (n - 1)) for s, n in reach)
+        high = ref.offset + size * sum(max(0, s * (n - 1)) for s, n in reach) + size
+        limit = sizes[ref.kind, ref.number]
+        _require(0 <= low and high <= limit, f"kernel: operand {o} reaches from {low} to {high} in {limit} bytes")
+        points.append((ref, low, high, size))
+    _require(next(refs, None) is None, "kernel: more refs than operands")
+    at += sum(o.role == "scratch" for o in nest.operands)
+    at += sum(-(-d.itemsize // 8) for d in nest.params)
+    _require(at == len(step.dims), f"kernel: dims has {len(step.dims)} entries, its layout says {at}")
+    outer = extents[: nest.outer]
+    folds = any(p.reductions for p in nest.passes)
+    if nest.layout == "column":
+        extent = prod(outer[:-1]) * -(-outer[-1] // LANES)
+    elif nest.outer:
+        extent = prod(outer)
+    else:
+        extent = 1 if folds else extents[0]
+    _require(step.extent == extent, f"kernel: extent {step.extent}, its layout says {extent}")
+
+
+def check_program(program: Program) -> None:
+    """Every step within its buffers, and every output written."""
+    sizes = {("arena", 0): program.arena}
+    for i, (shape, dtype) in enumerate(program.inputs):
+        sizes["input", i] = prod(shape) * dtype.itemsize
+    for o, (shape, dtype) in enumerate(program.outputs):
+        sizes["output", o] = prod(shape) * dtype.itemsize
+    written: set[int] = {o for o, _ in program.forwarded}
+    for o, i in program.donated:
+        _require(sizes["output", o] == sizes["input", i], f"output {o} cannot lie in input {i}: another size")
+    _require(len({i for _, i in program.donated}) == len(program.donated), "an input is donated twice")
+
+    def out(ref: Memory) -> None:
+        _require(ref.kind != "input", "a step writes to an input")
+        if ref.kind == "output":
+            written.add(ref.number)
+
+    for step in program.steps:
+        if isinstance(step, KernelStep):
+            check_kernel(step, sizes)
+            outs = [o for o in step.nest.operands if o.role != "scratch"]
+            for o, ref in zip(outs, step.refs, strict=True):
+                if o.role == "out":
+                    out(ref)
+        elif isinstance(step, Gemm):
+            out(step.c)
+        else:
+            assert isinstance(step, HostStep)
+            for v in step.outs:
+                out(v.ref)
+    for o, (shape, _) in enumerate(program.outputs):
+        _require(o in written or 0 in shape, f"output {o} is never written")
+
+
+__all__ = ["check_graph", "check_groups", "check_kernel", "check_nest", "check_program", "Node"]

@@ -1,0 +1,268 @@
+"""Running a Program in plain NumPy, with no compile: the reference for kernels, and what answers when a compile fails.
+
+In: a `Program` and its input arrays. Out: its output arrays. A nest is run on its whole space at once, so that
+this is as fast as NumPy's own temporaries allow.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from funcgrad.loops import scalar_numpy as scalar
+from funcgrad.loops.expr import Expr
+from funcgrad.loops.nest import Nest, Pass, Reduction, Store
+from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program, Ref, View
+
+
+def run(program: Program, inputs: Sequence[Any]) -> list[np.ndarray]:
+    """The program's outputs for these inputs. Donated inputs are written over only in a copy."""
+    memory = _Memory(program, inputs)
+    with np.errstate(all="ignore"):
+        for step in program.steps:
+            if isinstance(step, KernelStep):
+                _Kernel(step, memory).run()
+            elif isinstance(step, Gemm):
+                _gemm(step, memory)
+            else:
+                _host(step, memory)
+    return memory.outputs()
+
+
+class _Memory:
+    """The buffers of one call, as bytes."""
+
+    def __init__(self, program: Program, inputs: Sequence[Any]):
+        self.program = program
+        given = [np.ascontiguousarray(np.asarray(x, d)).reshape(s) for x, (s, d) in zip(inputs, program.inputs, strict=True)]
+        shared = {i for _, i in program.donated}
+        given = [x.copy() if i in shared else x for i, x in enumerate(given)]
+        self.given = given
+        forwarded = dict(program.forwarded)
+        donated = dict(program.donated)
+        self.results = [
+            given[forwarded[o]] if o in forwarded else None if o in donated else np.empty(shape, dtype)
+            for o, (shape, dtype) in enumerate(program.outputs)
+        ]
+        ins = [_raw(x) for x in given]
+        outs = [ins[donated[o]] if x is None else _raw(x) for o, x in enumerate(self.results)]
+        self.raw = {"input": ins, "output": outs, "arena": [np.zeros(program.arena, np.uint8)]}
+
+    def outputs(self) -> list[np.ndarray]:
+        raw = self.raw["output"]
+        return [
+            np.ndarray(shape, dtype, raw[o]) if x is None else x
+            for o, (x, (shape, dtype)) in enumerate(zip(self.results, self.program.outputs, strict=True))
+        ]
+
+    def array(self, ref: Ref, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """The array at `ref`, strides in bytes. ValueError where it would leave its buffer."""
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, self.raw[ref.kind][ref.number], ref.offset, strides)
+
+    def flat(self, ref: Ref, dtype: np.dtype) -> tuple[np.ndarray, int]:
+        """The buffer of `ref` as a flat array, and the place of `ref` in it."""
+        raw = self.raw[ref.kind][ref.number]
+        skip = ref.offset % dtype.itemsize
+        usable = (len(raw) - skip) // dtype.itemsize * dtype.itemsize
+        return raw[skip : skip + usable].view(dtype), ref.offset // dtype.itemsize
+
+
+def _raw(x: np.ndarray) -> np.ndarray:
+    return np.ndarray((x.nbytes,), np.uint8, x) if x.nbytes else np.empty(0, np.uint8)
+
+
+class _Kernel:
+    """One kernel step."""
+
+    def __init__(self, step: KernelStep, memory: _Memory):
+        self.step, self.memory, self.nest = step, memory, step.nest
+        nest: Nest = step.nest
+        n = nest.outer + nest.inner
+        dims = iter(step.dims)
+        self.extents = tuple(next(dims) for _ in range(n))
+        self.strides: list[tuple[int, ...]] = []
+        self.indirect: list[list[tuple[int, int]]] = []
+        for o in nest.operands:
+            self.strides.append(tuple(next(dims) if s is None else s for s in o.strides))
+            self.indirect.append([(next(dims), next(dims)) for _ in range(o.indirect)])
+        self.refs: list[Ref | None] = []
+        refs = iter(step.refs)
+        self.scratch: dict[int, np.ndarray] = {}
+        for k, o in enumerate(nest.operands):
+            if o.role == "scratch":
+                next(dims)
+                self.scratch[k] = np.empty(self.extents, o.dtype)
+            self.refs.append(None if o.role == "scratch" else next(refs))
+        self.params = []
+        for dtype in nest.params:
+            words = [next(dims) for _ in range(-(-dtype.itemsize // 8))]
+            self.params.append(np.array(words, np.int64).view(np.uint8)[: dtype.itemsize].view(dtype)[0])
+        self.accs: dict[int, np.ndarray] = {}
+
+    def run(self) -> None:
+        for p in self.nest.passes:
+            shape = self.extents
+            if p.level == "point":
+                shape = shape[: self.nest.outer] + (1,) * self.nest.inner
+            self.shape, self.memo = shape, {}
+            for r in p.reductions:
+                if r.running:
+                    self.accs[r.number] = self.scan(r)
+            results = {r.number: self.fold(r) for r in p.reductions if not r.running}
+            self.write(p)
+            self.accs |= results
+
+    def write(self, p: Pass) -> None:
+        """The stores of a pass, all values before any of them is written."""
+        ready = [(s, self.value(s.value), [self.value(i) for i in s.indices], s.guard and self.value(s.guard)) for s in p.stores]
+        for s, value, indices, guard in ready:
+            self.store(s, value, indices, guard)
+
+    def store(self, s: Store, value: np.ndarray, indices: list[np.ndarray], guard: Any) -> None:
+        o = self.nest.operands[s.operand]
+        if not indices and s.combine is None and guard is None:
+            self.array(s.operand)[...] = value
+            return
+        flat, place = self.places(s.operand, indices)
+        place, value = np.broadcast_to(place, self.shape).ravel(), np.broadcast_to(value, self.shape).ravel()
+        if guard is not None:
+            keep = np.broadcast_to(guard, self.shape).ravel()
+            place, value = place[keep], value[keep]
+        if s.combine is None:
+            flat[place] = value.astype(o.dtype)
+        else:
+            scalar.FOLDS[s.combine].at(flat, place, value.astype(o.dtype))
+
+    def places(self, operand: int, indices: list[np.ndarray]) -> tuple[np.ndarray, Any]:
+        """The operand's buffer as a flat array, and the elements' places in it."""
+        ref = self.refs[operand]
+        assert ref is not None
+        flat, place = self.memory.flat(ref, self.nest.operands[operand].dtype)
+        total: Any = place
+        for axis, (n, s) in enumerate(zip(self.shape, self.strides[operand], strict=True)):
+            if s and n > 1:
+                total = total + np.arange(n).reshape([-1 if a == axis else 1 for a in range(len(self.shape))]) * s
+        for i, (stride, _) in zip(indices, self.indirect[operand], strict=True):
+            total = total + i * stride
+        return flat, total
+
+    def array(self, operand: int) -> np.ndarray:
+        o = self.nest.operands[operand]
+        if o.role == "scratch":
+            return self.scratch[operand]
+        strides = tuple(0 if n == 1 else s * o.dtype.itemsize for n, s in zip(self.shape, self.strides[operand], strict=True))
+        ref = self.refs[operand]
+        assert ref is not None
+        return self.memory.array(ref, self.shape, strides, o.dtype)
+
+    # --- folds -------------------------------------------------------------------------------------------
+
+    def fold(self, r: Reduction) -> np.ndarray:
+        value = np.broadcast_to(self.value(r.value), self.shape)
+        outer, inner = self.nest.outer, self.nest.inner
+        kept = self.extents[:outer] + (1,) * inner
+        if r.op in ("argmax", "argmin"):
+            assert r.index_value is not None
+            flat = value.reshape(self.extents[:outer] + (-1,))
+            places = np.broadcast_to(self.value(r.index_value), self.shape).reshape(flat.shape)
+            first = (np.argmax if r.op == "argmax" else np.argmin)(flat, axis=-1)[..., None]
+            return np.take_along_axis(places, first, -1).reshape(kept)
+        wide = _wide(r)
+        axes = tuple(range(outer, outer + inner))
+        out = scalar.FOLDS[r.op].reduce(value.astype(wide), axis=axes, initial=scalar.identity(r.op, wide))
+        return np.asarray(out).astype(r.dtype).reshape(kept)
+
+    def scan(self, r: Reduction) -> np.ndarray:
+        value = np.broadcast_to(self.value(r.value), self.shape).astype(_wide(r))
+        rows = value.reshape(self.extents[: self.nest.outer] + (prod(self.extents[self.nest.outer :]),))
+        return scalar.FOLDS[r.op].accumulate(rows, axis=-1).astype(r.dtype).reshape(self.shape)
+
+    # --- expressions -------------------------------------------------------------------------------------
+
+    def value(self, root: Expr) -> np.ndarray:
+        """The values of an expression over the space (perhaps with extents of 1 where it does not vary)."""
+        memo = self.memo
+        stack = [root]
+        while stack:
+            e = stack[-1]
+            if id(e) in memo:
+                stack.pop()
+                continue
+            waiting = [a for a in e.args if id(a) not in memo]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            memo[id(e)] = np.asarray(self.apply(e, [memo[id(a)] for a in e.args]), e.dtype)
+        return memo[id(root)]
+
+    def apply(self, e: Expr, args: list[np.ndarray]) -> Any:
+        op = e.op
+        if op in scalar.BINARY:
+            return scalar.BINARY[op](*args)
+        if op in scalar.UNARY:
+            return scalar.UNARY[op](*args)
+        if op == "load":
+            if not args:
+                return self.array(e.attr)
+            flat, place = self.places(e.attr, args)
+            return flat[place]
+        if op == "select":
+            return np.where(*args)
+        if op == "cast":
+            return scalar.cast(args[0], e.dtype)
+        if op == "bitcast":
+            return scalar.bitcast(args[0], e.dtype)
+        if op == "index":
+            n = self.shape[e.attr]
+            return np.arange(n).reshape([-1 if a == e.attr else 1 for a in range(len(self.shape))])
+        if op == "threefry_hi" or op == "threefry_lo":
+            return scalar.threefry(*args)[op == "threefry_lo"]
+        if op == "check":
+            return self.check(e, *args)
+        leaf = {"const": lambda: e.attr, "param": lambda: self.params[e.attr], "extent": lambda: self.extents[e.attr]}
+        return leaf[op]() if op in leaf else self.accs[e.attr]
+
+    def check(self, e: Expr, i: np.ndarray, size: np.ndarray) -> np.ndarray:
+        bad = (i < 0) | (i >= size)
+        if bad.any() and prod(self.shape):
+            where = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            sizes = np.broadcast_to(size, bad.shape)
+            message = self.step.checks[e.attr].message
+            raise IndexError(message.format(index=int(np.broadcast_to(i, bad.shape)[where]), size=int(sizes[where])))
+        return i
+
+
+def _wide(r: Reduction) -> np.dtype:
+    """The dtype in which a fold is carried: sums of float32 in float64."""
+    if r.op == "add" and r.dtype in (np.float32, np.complex64):
+        return np.dtype(np.float64 if r.dtype == np.float32 else np.complex128)
+    return r.dtype
+
+
+def _gemm(g: Gemm, memory: _Memory) -> None:
+    size = g.dtype.itemsize
+    extents = tuple(e for e, _, _, _ in g.batch)
+
+    def matrix(ref: Ref, rows: int, cols: int, ld: int, transposed: bool, which: int) -> np.ndarray:
+        steps = (1, ld) if transposed else (ld, 1)
+        strides = [b[which] for b in g.batch] + list(steps)
+        return memory.array(ref, (*extents, rows, cols), tuple(s * size for s in strides), g.dtype)
+
+    a = matrix(g.a, g.m, g.k, g.lda, g.trans_a, 1)
+    b = matrix(g.b, g.k, g.n, g.ldb, g.trans_b, 2)
+    matrix(g.c, g.m, g.n, g.ldc, False, 3)[...] = a @ b
+
+
+def _host(step: HostStep, memory: _Memory) -> None:
+    def array(v: View) -> np.ndarray:
+        return memory.array(v.ref, v.shape, v.strides, v.dtype)
+
+    out = step.call(*[array(v) for v in step.ins])
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for v, x in zip(step.outs, outs, strict=True):
+        if 0 not in v.shape:
+            array(v)[...] = x

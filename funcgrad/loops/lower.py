@@ -1,0 +1,336 @@
+"""Lower: every equation becomes a node of the graph, or a view of one.
+
+In: a Jaxpr without calls (passes/inline has run). Out: a `Graph`. Structural primitives become affine
+maps, pointwise ones become templates applied at every index, and what kernels cannot do becomes a host
+node. Nothing is decided here about what exists in memory, except where memory is what an operator needs.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.ir import loop_rules as rules
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from funcgrad.loops.contract import dot_general, reduce_node
+from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
+from funcgrad.loops.templates import KERNEL_DTYPES, cast_template, copy_template, storage_dtype, template
+from funcgrad.loops.views import Strided
+
+INT64 = np.dtype(np.int64)
+
+# A fold of more elements than this is cut into parts, so that threads can share it.
+SPLIT = 1 << 18
+_FOLDS = frozenset({"add", "mul", "max", "min", "and", "or", "xor"})
+
+Value = Strided | Number
+
+
+class HostCall:
+    """A primitive's NumPy meaning on the arrays of a host step, with its literals in their places."""
+
+    __slots__ = ("primitive", "params", "literals")
+
+    def __init__(self, primitive: Any, params: dict[str, Any], literals: tuple[Any, ...]):
+        self.primitive, self.params, self.literals = primitive, params, literals
+
+    def __call__(self, *arrays: np.ndarray) -> Any:
+        rest = iter(arrays)
+        args = [next(rest) if x is None else x for x in self.literals]
+        with np.errstate(all="ignore"):
+            return self.primitive.numpy(*args, **self.params)
+
+
+class Lowering:
+    """One run of `lower`: the graph so far, and what each variable is."""
+
+    def __init__(self, jaxpr: Jaxpr):
+        self.graph = Graph()
+        self.env: dict[Var, Value] = {}
+        self.swapped = _transposed_dots(jaxpr)
+        for i, var in enumerate(jaxpr.constvars + jaxpr.invars):
+            node = Node(self.graph, "input", var.aval.shape, var.aval.dtype)
+            node.input, node.must = i, True
+            self.graph.inputs.append(node)
+            self.env[var] = node.view()
+
+    def value(self, atom: Any) -> Value:
+        if atom.__class__ is Literal:
+            return Number(atom.value, atom.aval.dtype)
+        return self.env[atom]
+
+    def array(self, atom: Any) -> Strided:
+        """The operand as a view; a literal becomes a 0-d node."""
+        value = self.value(atom)
+        if value.__class__ is Number:
+            dtype = storage_dtype(value.dtype)
+            return self.graph.map((), value.dtype, copy_template(dtype), (value,)).view()
+        return value
+
+    def random(self, atom: Any) -> Random:
+        v = self.array(atom)
+        return Random(v.node, v.offset, v.shape, v.strides)
+
+    def ref(self, atom: Any, ndim: int) -> Arg:
+        """The operand as it is read at each index of a space of rank `ndim`; a scalar stands still."""
+        v = self.env[atom] if atom.__class__ is not Literal else Number(atom.value, atom.aval.dtype)
+        if v.__class__ is Number:
+            return v
+        if len(v.shape) != ndim:
+            return Ref(v.node, v.offset, (0,) * ndim)
+        return Ref(v.node, v.offset, v.strides)
+
+    # --- one method for each kind of rule -----------------------------------------------------------------
+
+    def pointwise(self, eqn: Eqn, rule: rules.Pointwise) -> None:
+        out = eqn.outputs[0].aval
+        ndim = len(out.shape)
+        args = tuple([self.ref(x, ndim) for x in eqn.inputs])
+        dtypes = tuple([x.aval.dtype for x in eqn.inputs])
+        self.maps(eqn, template(rule.fn, dtypes, tuple([v.aval.dtype for v in eqn.outputs]), eqn.params), args)
+
+    def maps(self, eqn: Eqn, body: Any, args: tuple[Arg, ...]) -> None:
+        for k, var in enumerate(eqn.outputs):
+            node = self.graph.map(var.aval.shape, var.aval.dtype, body, args, k)
+            node.source = eqn.source
+            self.env[var] = Strided(node, 0, node.shape, node.strides)
+
+    def indexed(self, eqn: Eqn, rule: rules.Indexed) -> None:
+        ndim = len(eqn.outputs[0].aval.shape)
+        handles = range(len(eqn.inputs)) if rule.random is None else rule.random
+        args = tuple([self.random(x) if i in handles else self.ref(x, ndim) for i, x in enumerate(eqn.inputs)])
+        ranks = tuple([len(a.shape) if a.__class__ is Random else None for a in args])
+        dtypes = tuple([x.aval.dtype for x in eqn.inputs])
+        outs = tuple([v.aval.dtype for v in eqn.outputs])
+        self.maps(eqn, template(rule.fn, dtypes, outs, eqn.params, ranks), args)
+
+    def view(self, eqn: Eqn, rule: rules.View) -> None:
+        v = self.value(eqn.inputs[0])
+        if v.__class__ is Number:
+            v = self.array(eqn.inputs[0])
+        self.env[eqn.outputs[0]] = rule.fn(v, **eqn.params)
+
+    def reduce(self, eqn: Eqn, rule: rules.Reduce) -> None:
+        v, out = self.array(eqn.inputs[0]), eqn.outputs[0]
+        axes, dtype = tuple(eqn.params["axes"]), out.aval.dtype
+        if rule.op not in _FOLDS:
+            self.env[out] = self.arg_fold(v, axes, rule.op, dtype)
+            return
+        if v.node.dtype != dtype:
+            body = cast_template(v.node.dtype, dtype)
+            v = self.graph.map(v.shape, dtype, body, (Ref(v.node, v.offset, v.strides),)).view()
+        self.env[out] = self.fold(v, axes, rule.op, dtype) if axes else v
+
+    def fold(self, v: Strided, axes: tuple[int, ...], op: str, dtype: np.dtype) -> Strided:
+        """A reduction, in two stages where one stage would be one thread's work."""
+        v, axes = _descending(v, axes)
+        kept = 1
+        total = 1
+        for i, n in enumerate(v.shape):
+            total *= n
+            kept *= 1 if i in axes else n
+        if total > SPLIT and kept < 4096:
+            first = axes[0]
+            n = v.shape[first]
+            rest = total // n // kept
+            if first == 0 and len(axes) > 1 and n >= 16 and rest >= 256:
+                part = reduce_node(self.graph, v, axes[1:], op, dtype)
+                return self.fold(part, tuple(a - sum(b < a for b in axes[1:]) for a in axes[:1]), op, dtype)
+            block = _divisor(n) if first == 0 and len(axes) == 1 else None
+            if block is not None:
+                v = v.reshape((n // block, block, *v.shape[1:]))
+                part = reduce_node(self.graph, v, (1,), op, dtype)
+                return reduce_node(self.graph, part, (0,), op, dtype)
+        return reduce_node(self.graph, v, axes, op, dtype)
+
+    def arg_fold(self, v: Strided, axes: tuple[int, ...], op: str, dtype: np.dtype) -> Strided:
+        found = reduce_node(self.graph, v, axes, op, INT64)
+        if dtype == INT64:
+            return found
+        ref = Ref(found.node, 0, found.strides)
+        return self.graph.map(found.shape, dtype, cast_template(INT64, dtype), (ref,)).view()
+
+    def scan(self, eqn: Eqn, rule: rules.Scan) -> None:
+        v, out = self.array(eqn.inputs[0]), eqn.outputs[0]
+        axis, dtype = eqn.params["axis"], out.aval.dtype
+        node = Node(self.graph, "scan", v.shape, dtype)
+        place = node.view()
+        if eqn.params.get("reverse", False):
+            v, place = v.reverse((axis,)), place.reverse((axis,))
+        node.axes, node.op, node.must = (axis,), rule.op, True
+        node.args = (Ref(v.node, v.offset, v.strides),)
+        node.call = (place.offset, place.strides)
+        self.graph.read(node)
+        self.env[out] = node.view()
+
+    def assemble(self, eqn: Eqn, rule: rules.Assemble) -> None:
+        out = eqn.outputs[0]
+        fill, parts = rule.fn([x.aval for x in eqn.inputs], out.aval, **eqn.params)
+        node = Node(self.graph, "assemble", out.aval.shape, out.aval.dtype)
+        regions = []
+        if fill is not None:
+            arg = self.ref(eqn.inputs[fill], node.view().ndim)
+            regions.append(Region(node.shape, 0, node.strides, arg))
+        for number, out_view, in_view in parts:
+            place = node.view() if out_view is None else out_view(node.view())
+            arg = self.value(eqn.inputs[number])
+            if arg.__class__ is Strided:
+                v = arg if in_view is None else in_view(arg)
+                arg = Ref(v.node, v.offset, v.strides if v.ndim == place.ndim else (0,) * place.ndim)
+            if 0 not in place.shape:
+                regions.append(Region(place.shape, place.offset, place.strides, arg))
+        node.regions, node.must = tuple(regions), True
+        node.args = tuple([r.arg for r in regions])
+        for region in regions:
+            if region.arg.__class__ is Ref:
+                region.arg.node.uses.append((node, region.arg, region.shape))
+        self.env[out] = node.view()
+
+    def scatter(self, eqn: Eqn, rule: rules.Scatter) -> None:
+        out = eqn.outputs[0]
+        x, indices, updates = eqn.inputs[:3]
+        node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
+        node.space, node.op, node.must = updates.aval.shape, rule.combine, True
+        handle = self.random(indices)
+        node.template = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
+        node.args = (self.ref(x, len(node.shape)), handle, self.ref(updates, len(node.space)))
+        node.source = eqn.source
+        for arg, space in ((node.args[0], node.shape), (node.args[2], node.space)):
+            if arg.__class__ is Ref:
+                arg.node.uses.append((node, arg, space))
+        self.env[out] = node.view()
+
+    def dot(self, eqn: Eqn, rule: rules.Dot) -> None:
+        a, b = (self.array(x) for x in eqn.inputs)
+        (ka, kb), (ba, bb) = eqn.params["dimension_numbers"]
+        out = eqn.outputs[0]
+        permutation = self.swapped.get(out)
+        if permutation is None:
+            self.env[out] = dot_general(self.graph, a, b, ((ka, kb), (ba, bb)), out.aval.dtype)
+            return
+        # The only reader transposes the product: compute it that way round.
+        v = dot_general(self.graph, b, a, ((kb, ka), (bb, ba)), out.aval.dtype)
+        self.env[out] = v.transpose(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+    def host(self, eqn: Eqn, rule: Any) -> None:
+        args = [self.value(x) for x in eqn.inputs]
+        literals = tuple([a.dtype.type(a.value) if a.__class__ is Number else None for a in args])
+        views = tuple([Random(a.node, a.offset, a.shape, a.strides) for a in args if a.__class__ is Strided])
+        first: Node | None = None
+        results = []
+        for var in eqn.outputs:
+            node = Node(self.graph, "host" if first is None else "result", var.aval.shape, var.aval.dtype)
+            if first is None:
+                first = node
+            node.args = views if node is first else (Random(first, 0, first.shape, first.strides),)
+            node.must = True
+            results.append(node)
+            self.env[var] = node.view()
+        for a in views:
+            a.node.must = True
+        if first is not None:
+            first.call, first.results = (eqn.primitive.name, HostCall(eqn.primitive, eqn.params, literals)), results
+
+    def output(self, number: int, atom: Any) -> None:
+        v = self.value(atom)
+        if v.__class__ is Number:
+            v = self.array(atom)
+        node = v.node
+        if node.kind == "input" and v.whole() and v.shape == node.shape:
+            self.graph.outputs.append(node)
+            return
+        if node.kind == "input" or node.output is not None or not v.whole():
+            node = self.graph.copy(v).node
+        node.output, node.must = number, True
+        self.graph.outputs.append(node)
+
+
+def _transposed_dots(jaxpr: Jaxpr) -> dict[Var, tuple[int, ...]]:
+    """Products of matrices whose only reader exchanges rows and columns -> that permutation."""
+    dots = {e.outputs[0]: e for e in jaxpr.eqns if e.primitive.loop.__class__ is rules.Dot}
+    if not dots:
+        return {}
+    readers: dict[Var, list[Eqn | None]] = {v: [] for v in dots}
+    for eqn in jaxpr.eqns:
+        for x in eqn.inputs:
+            if x in readers:
+                readers[x].append(eqn)  # type: ignore[index]
+    for x in jaxpr.outvars:
+        if x in readers:
+            readers[x].append(None)  # type: ignore[index]
+    found = {}
+    for var, eqns in readers.items():
+        if len(eqns) != 1 or eqns[0] is None or eqns[0].primitive.name != "transpose":
+            continue
+        dot = dots[var]
+        (ka, kb), (ba, bb) = dot.params["dimension_numbers"]
+        batch = len(ba)
+        m = len(dot.inputs[0].aval.shape) - batch - len(ka)
+        n = len(dot.inputs[1].aval.shape) - batch - len(kb)
+        swap = (*range(batch), *range(batch + m, batch + m + n), *range(batch, batch + m))
+        if tuple(eqns[0].params["permutation"]) == swap:
+            found[var] = swap
+    return found
+
+
+def _descending(v: Strided, axes: tuple[int, ...]) -> tuple[Strided, tuple[int, ...]]:
+    """A fold does not mind the order of its axes: put them as they lie in memory, if the kept ones keep their order."""
+    order = sorted(range(v.ndim), key=lambda i: -abs(v.strides[i]))
+    kept = [i for i in order if i not in axes]
+    if order == list(range(v.ndim)) or kept != sorted(kept) or 0 in v.strides:
+        return v, axes
+    return v.transpose(order), tuple([p for p, i in enumerate(order) if i in axes])
+
+
+def _divisor(n: int) -> int | None:
+    """A divisor of n that makes blocks of 4 to 128 thousand elements, nearest to 16 thousand."""
+    best = None
+    for parts in range(2, n // 4096 + 1):
+        if n % parts == 0:
+            block = n // parts
+            if block > 131072:
+                continue
+            if block < 16384:
+                return best if best is not None and best < 4 * 16384 and block < 8192 else block
+            best = block
+        if parts > 65536:
+            break
+    return best
+
+
+_RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
+    rules.Pointwise: Lowering.pointwise,
+    rules.Indexed: Lowering.indexed,
+    rules.View: Lowering.view,
+    rules.Reduce: Lowering.reduce,
+    rules.Scan: Lowering.scan,
+    rules.Assemble: Lowering.assemble,
+    rules.Scatter: Lowering.scatter,
+    rules.Dot: Lowering.dot,
+    rules.Host: Lowering.host,
+}
+_ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host})
+
+
+def lower(jaxpr: Jaxpr) -> Graph:
+    """The graph of a Jaxpr. Raises TypeError for an equation that a pass should have replaced."""
+    lowering = Lowering(jaxpr)
+    for eqn in jaxpr.eqns:
+        rule = eqn.primitive.loop
+        kind = rule.__class__
+        method = _RULES.get(kind)
+        if method is None:
+            raise TypeError(
+                f"lower: got {eqn.primitive.name} with the rule {rule!r}; calls and inlined operators are replaced by "
+                "passes.simplify before lowering; call that first"
+            )
+        if kind not in _ANY_DTYPE:
+            for x in eqn.inputs + eqn.outputs:
+                if x.aval.dtype not in KERNEL_DTYPES:
+                    method = Lowering.host
+                    break
+        method(lowering, eqn, rule)
+    for number, atom in enumerate(jaxpr.outvars):
+        lowering.output(number, atom)
+    lowering.graph.out_types = tuple([(x.aval.shape, x.aval.dtype) for x in jaxpr.outvars])
+    return lowering.graph
