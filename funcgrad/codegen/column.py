@@ -136,9 +136,7 @@ def _row_pass(kernel: Kernel, p: PassForm, blocks: _Blocks) -> None:
 
 
 def _foldable(p: PassForm) -> bool:
-    return bool(p.reductions) and all(
-        r.op not in ("argmax", "argmin") and not r.running for r in p.reductions
-    )
+    return bool(p.reductions) and all(r.op not in ("argmax", "argmin") and not r.running for r in p.reductions)
 
 
 def _sweep(kernel: Kernel, p: PassForm, blocks: _Blocks, rows: int) -> Scope:
@@ -176,9 +174,7 @@ def _sweep(kernel: Kernel, p: PassForm, blocks: _Blocks, rows: int) -> Scope:
             continue
         code = value_code(r, scalars)
         while len(found) > 1:  # pairwise within the rows taken at once
-            found = [
-                fold(r.op, code, _wrap(found[k]), found[k + 1], scalars) for k in range(0, len(found), 2)
-            ]
+            found = [fold(r.op, code, _wrap(found[k]), found[k + 1], scalars) for k in range(0, len(found), 2)]
         body += _take(kernel, r, found[0], blocks, ordered=False)
     return whole
 

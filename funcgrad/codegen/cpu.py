@@ -35,8 +35,7 @@ HELPERS_1 = (
 ).split()
 HELPERS_2 = ("pow", "atan2", "nextafter")
 COMPLEX_HELPERS_1 = (
-    "abs sign exp log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh "
-    "logistic"
+    "abs sign exp log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh logistic"
 ).split()
 COMPLEX_HELPERS_2 = ("pow", "div")
 

@@ -60,9 +60,7 @@ class Kernel:
             return f"for {variable} in range(lo + thread, hi, threads):"
         return f"for {variable} in range(lo, hi):"
 
-    def store(
-        self, store: StoreForm, value: str, indices: list, guard: str | None, scope: Scope
-    ) -> list[str]:
+    def store(self, store: StoreForm, value: str, indices: list, guard: str | None, scope: Scope) -> list[str]:
         """Statements of one store."""
         scalars = self.scalars
         code = self.form.codes[store.operand]

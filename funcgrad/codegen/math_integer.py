@@ -1,63 +1,122 @@
 """Helpers on integers and bits: powers by squaring, the next float, one block of Threefry-2x32-20.
 
-Threefry: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC'11); its words are tested
-against the Random123 known answers. Both words of a block come back in one u64, high word first.
+Threefry: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC'11); its words are
+tested against the Random123 known answers. Both words of a block come back in one u64, high word first.
 """
 
-_POWER = """
-def pow_{c}(x, y):
-    # Squares x once for each bit of y. A negative power of an integer is 0, but for 1 and -1.
-    base, left, out = x, y, {c}(1)
-    while left > {c}(0):
-        out = select(and_(left, {c}(1)) != {c}(0), mul(out, base), out)
-        base = mul(base, base)
-        left = shr(left, {c}(1))
-    {negative}
-    return out
-"""
-
-_NEGATIVE = """odd = and_(y, {c}(1)) != {c}(0)
-    inverse = select(x == {c}(1), {c}(1), select(x == {c}(-1), select(odd, {c}(-1), {c}(1)), {c}(0)))
-    out = select(y < {c}(0), inverse, out)"""
-
-# The next representable number from x towards y: the bits of a float, read as an integer, are in order.
-_NEXT = """
-def nextafter_{f}(x, y):
-    bits = bits_{i}(x)
-    away = (x < y) == (x > {f}(0.0))
-    step = select(away, {i}(1), {i}(-1))
-    moved = bits_{f}(add(bits, step))
-    tiny = copysign(bits_{f}({i}(1)), y)
-    out = select(x == {f}(0.0), tiny, moved)
-    out = select(x == y, y, out)
-    return select(is_nan(x) | is_nan(y), x + y, out)
-"""
-
-_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
-
-
-def _threefry() -> str:
-    lines = [
-        "def threefry(k0: u32, k1: u32, c0: u32, c1: u32) -> u64:",
-        "    k2 = xor(xor(k0, k1), u32(0x1BD11BDA))",
-        "    x = add(c0, k0)",
-        "    y = add(c1, k1)",
-    ]
-    for group in range(5):
-        for k in range(4):
-            r = _ROTATIONS[4 * (group % 2) + k]
-            lines.append("    x = add(x, y)")
-            lines.append(f"    y = xor(or_(shl(y, u32({r})), shr(y, u32({32 - r}))), x)")
-        first, second = (group + 1) % 3, (group + 2) % 3
-        lines.append(f"    x = add(x, k{first})")
-        lines.append(f"    y = add(y, add(k{second}, u32({group + 1})))")
-    lines.append("    return or_(shl(u64(x), u64(32)), u64(y))")
-    return "\n".join(lines) + "\n"
-
-
-TEXTS = (
-    [_POWER.format(c=c, negative=_NEGATIVE.format(c=c)) for c in ("i8", "i16", "i32", "i64")]
-    + [_POWER.format(c=c, negative="") for c in ("u8", "u16", "u32", "u64")]
-    + [_NEXT.format(f=f, i=i) for f, i in (("f32", "i32"), ("f64", "i64"))]
-    + [_threefry()]
+from funcgrad.codegen.words import (
+    add,
+    and_,
+    bits_f32,
+    bits_f64,
+    bits_i32,
+    bits_i64,
+    copysign,
+    f32,
+    f64,
+    i32,
+    i64,
+    is_nan,
+    mul,
+    neg,
+    not_,
+    or_,
+    select,
+    shl,
+    shr,
+    sub,
+    u32,
+    u64,
+    xor,
 )
+
+# Types that a helper's name does not say: arguments, result.
+SIGNATURES = {"threefry": (("u32", "u32", "u32", "u32"), "u64")}
+
+
+def pow_int(x, y):
+    """x to the y for integers of one type, wrapping. A negative power is 0, but for those of 1 and -1."""
+    zero = xor(x, x)
+    minus = not_(zero)
+    one = neg(minus)
+    odd = and_(y, one) != zero
+    inverse = select(x == one, one, select(x == minus, select(odd, minus, one), zero))
+    base, left, out = x, select(y < zero, zero, y), one
+    while left != zero:
+        out = select(and_(left, one) != zero, mul(out, base), out)
+        base = mul(base, base)
+        left = shr(left, one)
+    return select(y < zero, inverse, out)
+
+
+def nextafter_f32(x, y):
+    """The next float from x towards y: the bits of a float, read as an integer, are in order."""
+    step = select((x < y) == (x > f32(0.0)), i32(1), i32(-1))
+    out = bits_f32(add(bits_i32(x), step))
+    out = select(x == f32(0.0), copysign(bits_f32(i32(1)), y), out)
+    return select(is_nan(x) | is_nan(y), x + y, select(x == y, y, out))
+
+
+def nextafter_f64(x, y):
+    """As nextafter_f32."""
+    step = select((x < y) == (x > f64(0.0)), i64(1), i64(-1))
+    out = bits_f64(add(bits_i64(x), step))
+    out = select(x == f64(0.0), copysign(bits_f64(i64(1)), y), out)
+    return select(is_nan(x) | is_nan(y), x + y, select(x == y, y, out))
+
+
+def rotated_u32(x, left):
+    """x rotated to the left by `left` bits."""
+    return or_(shl(x, left), shr(x, sub(u32(32), left)))
+
+
+def threefry(k0, k1, c0, c1):
+    """One block: key (k0, k1), counter (c0, c1). Five groups of four rounds, the key added after each."""
+    k2 = xor(xor(k0, k1), u32(0x1BD11BDA))
+    x, y = add(c0, k0), add(c1, k1)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(13)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(15)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(26)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(6)), x)
+    x, y = add(x, k1), add(y, add(k2, u32(1)))
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(17)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(29)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(16)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(24)), x)
+    x, y = add(x, k2), add(y, add(k0, u32(2)))
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(13)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(15)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(26)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(6)), x)
+    x, y = add(x, k0), add(y, add(k1, u32(3)))
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(17)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(29)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(16)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(24)), x)
+    x, y = add(x, k1), add(y, add(k2, u32(4)))
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(13)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(15)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(26)), x)
+    x = add(x, y)
+    y = xor(rotated_u32(y, u32(6)), x)
+    x, y = add(x, k2), add(y, add(k0, u32(5)))
+    return or_(shl(u64(x), u64(32)), u64(y))

@@ -64,9 +64,7 @@ _FOLDS |= {"argmax": "max_into", "argmin": "min_into", "and": "and", "or": "or",
 _ORDERED = {"add": "add", "mul": "mul", "max": "max", "min": "min", "and": "and", "or": "or", "xor": "xor"}
 
 
-def fold(
-    op: str, code: str, acc: str, value: tuple[str, int], scalars: Scalars, ordered=False
-) -> tuple[str, int]:
+def fold(op: str, code: str, acc: str, value: tuple[str, int], scalars: Scalars, ordered=False) -> tuple[str, int]:
     """`acc` with `value` taken in, and how it binds; `ordered` keeps LLVM from changing the order of a sum."""
     spelling = scalars.target.spelling((_ORDERED if ordered else _FOLDS)[op], code)
     return spelling.write([(acc, ATOM), value], code)

@@ -35,8 +35,7 @@ def write(kernel: Kernel) -> None:
 def _point_pass(kernel: Kernel, p: PassForm, indent: int) -> None:
     if p.reductions:
         raise ValueError(
-            "kernel: got a reduction in a pass at level 'point'; reductions belong to row passes; "
-            "give the pass level='row'"
+            "kernel: got a reduction in a pass at level 'point'; reductions belong to row passes; give the pass level='row'"
         )
     scope = Scope(1, kernel.index, name_loads=len(p.stores) > 1)
     body = _stores(kernel, p, scope)

@@ -41,9 +41,7 @@ class Scalars:
     def __init__(self, nest: Nest, form: Form, target: Target, axis_depth: list[int]):
         self.nest, self.form, self.target = nest, form, target
         self.axis_depth = axis_depth
-        self.preamble: dict[str, dict[str, str]] = {
-            k: {} for k in ("extents", "buffers", "strides", "values")
-        }
+        self.preamble: dict[str, dict[str, str]] = {k: {} for k in ("extents", "buffers", "strides", "values")}
         self.helpers: dict[str, None] = {}
         self.outer_names: dict[int, str] = {}  # nodes named at depth 0 or 1, for all passes
         self.outer_bases: dict[tuple[int, int], str] = {}

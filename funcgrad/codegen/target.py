@@ -32,9 +32,7 @@ class Spelling:
     def write(self, args: list[tuple[str, int]], code: str) -> tuple[str, int]:
         places = self.places
         if places:
-            texts = [
-                text if binds >= p else f"({text})" for (text, binds), p in zip(args, places, strict=True)
-            ]
+            texts = [text if binds >= p else f"({text})" for (text, binds), p in zip(args, places, strict=True)]
         else:
             texts = [text for text, _ in args]
         return self.template.format(*texts, code=code), self.binds

@@ -1,51 +1,58 @@
-"""The functions that kernels call, as source text: which there are, their types, and which call which.
+"""The functions that kernels call: which there are, their types, and which call which.
 
-In: names such as `exp_f32`. Out: a `Helper`: a plain scalar Python function in the words of
-runtime/intrinsics.py, without branches wherever that can be, so that it becomes part of a vectorised loop. The
-texts live in math_*.py, each with its method and its bound in units in the last place (ulp), which
-tests/codegen/test_vecmath.py checks against mpmath over the whole range.
+Each is a plain scalar Python function in the words of words.py, named by its operation and type (`exp_f32`), written
+without branches so that it becomes part of a vectorised loop. Its docstring gives the method and the bound of its
+error in units in the last place (ulp), which tests/codegen/test_vecmath.py checks against mpmath. The runtime
+compiles their `source`; called as they are, they run interpreted.
 """
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from types import FunctionType
+from typing import Any
 
-from funcgrad.codegen import math_integer
+from funcgrad.codegen import math_exp, math_integer
+from funcgrad.codegen.target import INT_CODES
 
-_HEADER = re.compile(r"^def (\w+)\(([^)]*)\)(?: -> (\w+))?:", re.M)
+MODULES = (math_integer, math_exp)
 
 
-@dataclass(frozen=True, slots=True)
 class Helper:
     """One function: `args` and `result` are short dtype names, `uses` the helpers that it calls itself."""
 
-    name: str
-    args: tuple[str, ...]
-    result: str
-    source: str
-    uses: tuple[str, ...]
+    def __init__(self, name: str, function: FunctionType, args: tuple[str, ...], result: str):
+        self.name, self.function, self.args, self.result = name, function, args, result
+
+    @cached_property
+    def source(self) -> str:
+        """Its text, under its own name."""
+        return inspect.getsource(self.function).replace(f"def {self.function.__name__}(", f"def {self.name}(", 1)
+
+    @cached_property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(sorted({n for n in self.function.__code__.co_names if n in HELPERS and n != self.name}))
 
 
-def _split(texts: Iterable[str]) -> dict[str, Helper]:
-    """Cut module texts into functions. Types are annotated, or are the suffix of the function's name."""
-    parts: dict[str, tuple[re.Match, str]] = {}
-    for text in texts:
-        headers = list(_HEADER.finditer(text))
-        ends = [h.start() for h in headers[1:]] + [len(text)]
-        for header, end in zip(headers, ends, strict=True):
-            parts[header[1]] = header, text[header.start() : end].rstrip() + "\n"
-    helpers = {}
-    for name, (header, source) in parts.items():
-        suffix = name.rsplit("_", 1)[-1]
-        args = [a.partition(":")[2].strip() or suffix for a in header[2].split(",")]
-        body = source[header.end() - header.start() :]
-        uses = tuple(sorted({w for w in re.findall(r"\b([a-z]\w*)\(", body) if w in parts and w != name}))
-        plain = f"def {name}({', '.join(a.partition(':')[0].strip() for a in header[2].split(','))}):" + body
-        helpers[name] = Helper(name, tuple(args), header[3] or suffix, plain, uses)
-    return helpers
+def _collect() -> dict[str, Helper]:
+    found = {}
+    for module in MODULES:
+        signatures = module.SIGNATURES
+        for name, function in vars(module).items():
+            if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
+                continue
+            code = name.rsplit("_", 1)[-1]
+            if code == "int":  # one text for all integer types
+                for code in INT_CODES:
+                    own = name[:-3] + code
+                    found[own] = Helper(own, function, (code,) * function.__code__.co_argcount, code)
+                continue
+            args, result = signatures.get(name) or ((code,) * function.__code__.co_argcount, code)
+            found[name] = Helper(name, function, tuple(args), result)
+    return found
 
 
-HELPERS: dict[str, Helper] = _split(math_integer.TEXTS)
+HELPERS: dict[str, Helper] = _collect()
 
 
 def closure(names: Iterable[str]) -> tuple[str, ...]:
@@ -61,3 +68,8 @@ def closure(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         visit(name)
     return tuple(order)
+
+
+def interpreted(names: Iterable[str]) -> dict[str, Callable[..., Any]]:
+    """The helpers as Python functions."""
+    return {name: HELPERS[name].function for name in names}
