@@ -1,1 +1,9 @@
-"""The primitives, one family a file. All that is known of an operator is said in one declaration."""
+"""The primitives, one family a file; each is declared in one place with all of its rules.
+
+Importing this package registers every operator that computes. (`call` and `control` are about programs, and are imported where
+programs are made.)
+"""
+
+from funcgrad.ops import bitwise, compare, contract, convert, elementwise, reduce, select, shape
+
+__all__ = ["bitwise", "compare", "contract", "convert", "elementwise", "reduce", "select", "shape"]
