@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.bridge.array import Array, wrap
-from funcgrad.bridge.execute import execute
 from funcgrad.bridge.nans import check_outputs
+from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, literal_aval
 from funcgrad.core.config import config
 from funcgrad.ir.loop_rules import Call

@@ -37,12 +37,13 @@ class Anchor(int):
 class Staged:
     """A function traced for one key: its program, the values of its constants, the structure of its result."""
 
-    __slots__ = ("key", "jaxpr", "consts", "out_tree", "name", "donated", "_counter", "tick", "fast", "__weakref__")
+    __slots__ = ("key", "jaxpr", "consts", "out_tree", "name", "donated", "_counter", "tick", "runner", "__weakref__")
 
     def __init__(self, key: Key, jaxpr: Jaxpr, consts: list[Any], out_tree: PyTreeDef, name: str, donated: tuple[int, ...]):
         self.key, self.jaxpr, self.consts, self.out_tree = key, jaxpr, consts, out_tree
         self.name = name
         self.donated = donated  # numbers of the leaves whose memory may be reused
+        self.runner: Any = None  # made when it first runs
         self._counter = itertools.count()
         self.tick = self._counter.__next__  # counts calls; atomic and cheap
 

@@ -18,11 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.bridge import family
 from funcgrad.bridge.arguments import Roles, name_of, static_value, statics_key
-from funcgrad.bridge.array import Array, DeletedArray, from_numpy
+from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.bridge.counts import counts
-from funcgrad.bridge.execute import runner_of
 from funcgrad.bridge.family import Anchor, Family, Key, Staged, family_of
+from funcgrad.bridge.fastcall import make_call
+from funcgrad.bridge.nans import find_nan, has_nan
+from funcgrad.bridge.runner import Runner, as_array, runner_of
 from funcgrad.bridge.why import CacheInfo, cache_info, leaf_name, reason
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, literal_aval, shaped
@@ -41,6 +44,8 @@ from funcgrad.trace.value import Value
 log = logging.getLogger("funcgrad")
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _REASONS = 64
+_FAST = 32  # kinds of calls that one function has generated code for
+_all: "weakref.WeakSet[Dispatcher]" = weakref.WeakSet()
 
 
 class Options:
@@ -123,13 +128,15 @@ def install(jitted: Jitted, function: Callable[..., Any]) -> None:
 class Dispatcher:
     """The slow road of a jitted function: any arguments, any interpreter."""
 
-    __slots__ = ("fun", "options", "name", "_jitted", "_family", "_arrays")
+    __slots__ = ("fun", "options", "name", "_jitted", "_family", "_arrays", "_fast", "__weakref__")
 
     def __init__(self, fun: Callable[..., Any], options: Options, jitted: Any):
         self.fun, self.options, self._jitted = fun, options, jitted
         self.name = name_of(fun)
         self._family: Family | None = None
         self._arrays: list[Array] = []
+        self._fast: dict[Any, Callable[..., Any]] = {}
+        _all.add(self)
 
     def entry(self) -> Callable[..., Any]:
         """`call` as a function of the user's arguments."""
@@ -158,6 +165,12 @@ class Dispatcher:
             family.traces.clear()
             family.traced = family.compiled = family.lost_calls = 0
             family.reasons.clear()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the generated calls, and look the family up again at the next call."""
+        self._fast.clear()
+        self._family = None
         jitted = self._jitted()
         if jitted is not None:
             install(jitted, self.entry())
@@ -173,7 +186,7 @@ class Dispatcher:
             for x in leaves:
                 if isinstance(x, Tracer):
                     check_live(x)
-            outs = self.run(staged, consts, leaves)
+            outs = self.run(staged, key, consts, leaves, len(args))
         else:
             outs = self.trace_call(staged, consts, leaves)
         return staged.out_tree.unflatten(outs)
@@ -304,10 +317,52 @@ class Dispatcher:
             )
         )
 
-    def run(self, staged: Staged, consts: list[Any], leaves: Sequence[Any]) -> list[Any]:
-        """Run the program on concrete values."""
-        values = consts + [as_array(x, a) for x, a in zip(leaves, staged.key.avals, strict=True)]
-        return runner_of(staged.jaxpr)(values)
+    def runner(self, staged: Staged) -> Runner:
+        """The program of a trace; compiled by the first thread that asks."""
+        runner = staged.runner
+        if runner is None:
+            family = self.family()
+            with family.lock:
+                runner = staged.runner
+                if runner is None:
+                    start = time.perf_counter()
+                    consts = len(staged.consts)
+                    runner = staged.runner = runner_of(staged.jaxpr, tuple([consts + i for i in staged.donated]))
+                    family.compiled += runner.compiled
+                    if config.log_compiles:
+                        ms = 1e3 * (time.perf_counter() - start)
+                        log.warning("compiled %s in %.1f ms, %d new kernels", self.name, ms, runner.compiled)
+        return runner
+
+    def run(self, staged: Staged, key: Key, consts: list[Any], leaves: Sequence[Any], positions: int) -> list[Any]:
+        """Run the program on concrete values; when it is not the first time, make this kind of call fast."""
+        runner = self.runner(staged)
+        checked = config.debug_nans
+        if staged.calls > 1 and not checked:
+            self.accelerate(staged, key, runner, consts, leaves, positions)
+        outs = runner([*consts, *leaves])
+        if checked and any(map(has_nan, outs)):
+            find_nan(staged.jaxpr, [*consts, *[as_array(x, a) for x, a in zip(leaves, key.avals, strict=True)]])
+        return outs
+
+    def accelerate(
+        self, staged: Staged, key: Key, runner: Runner, consts: list[Any], leaves: Sequence[Any], positions: int
+    ) -> None:
+        """Let the user's next call go to code generated for calls like this one."""
+        jitted = self._jitted()
+        if jitted is None:
+            return
+        # Avals that were pushed out of their table are equal to new ones but not the same: they need new code.
+        kind = (staged, positions, tuple([x.__class__ for x in leaves]), tuple(map(id, key.avals)))
+        made = self._fast.get(kind)
+        if made is None:
+            made = make_call(staged, key, runner, consts, leaves, positions, self.call)
+            if made is None:
+                return
+            if len(self._fast) >= _FAST:
+                self._fast.clear()
+            self._fast[kind] = made
+        install(jitted, made)
 
     def trace_call(self, staged: Staged, consts: list[Any], leaves: Sequence[Any]) -> list[Any]:
         """The call as an equation of whatever is being traced."""
@@ -325,13 +380,8 @@ def _short(x: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def as_array(x: Any, aval: ShapedArray) -> Array:
-    """A leaf as an Array of this aval. NumPy arrays are not copied: the call is over before they can change."""
-    if x.__class__ is Array:
-        return x
-    if x.__class__ is DeletedArray:
-        return from_numpy(x._np)  # raises
-    if isinstance(x, np.ndarray):
-        return from_numpy(x, copy=False)
-    with np.errstate(over="ignore"):
-        return from_numpy(np.asarray(x, aval.dtype), aval.weak_type, copy=False)
+def clear_caches() -> None:
+    """Forget the traces and programs of all jitted functions."""
+    family.clear()
+    for dispatcher in list(_all):
+        dispatcher.reset()

@@ -8,7 +8,11 @@ import numpy as np
 from funcgrad.bridge.array import Array
 from funcgrad.core import dtypes as dt
 from funcgrad.core import source
+from funcgrad.core.config import config
 from funcgrad.core.errors import NanError, describe, message
+from funcgrad.ir.jaxpr import Jaxpr, Literal, subjaxprs
+from funcgrad.ir.loop_rules import Call
+from funcgrad.trace.interpreter import floor, running
 
 
 def has_nan(x: Any) -> bool:
@@ -37,3 +41,24 @@ def check_outputs(prim: Any, outs: Sequence[Array], args: Sequence[Any], line: A
                     "look at the operands in a debugger, or guard them: fnp.where(ok, x, safe) before the operator",
                 )
             )
+
+
+def find_nan(jaxpr: Jaxpr, args: Sequence[Any]) -> None:
+    """Run the program again, operator by operator, up to the one that gives the first NaN: NanError. Nothing where none does."""
+    with running(floor()), config.override(debug_nans=False):
+        _walk(jaxpr, args)
+
+
+def _walk(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+    env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
+    read = lambda x: x.value if isinstance(x, Literal) else env[x]
+    for eqn in jaxpr.eqns:
+        ins = [read(x) for x in eqn.inputs]
+        if isinstance(eqn.primitive.loop, Call):
+            outs = _walk(subjaxprs(eqn.params)[0], ins)
+        else:
+            outs = floor().apply(eqn.primitive, tuple(ins), eqn.params)
+            outs = list(outs) if eqn.primitive.multiple_results else [outs]
+            check_outputs(eqn.primitive, outs, ins, eqn.source)
+        env.update(zip(eqn.outputs, outs, strict=True))
+    return [read(x) for x in jaxpr.outvars]
