@@ -44,12 +44,13 @@ def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequ
             linear.add(v)
         else:
             values[v] = x
+    eqns = _forward(jaxpr, values, linear)
     ct_of: dict[Var, Any] = {}
     mask_of: dict[Var, Mask] = {}
     for v, ct in zip(jaxpr.outvars, cts, strict=True):
         if ct is not None and v in linear:
             _accumulate(ct_of, mask_of, v, ct, None)
-    for eqn in _forward(jaxpr, values, linear)[::-1]:
+    for eqn in eqns[::-1]:
         _transpose_eqn(eqn, values, linear, ct_of, mask_of)
     return [ct_of.get(v) for v in jaxpr.invars if v in linear]
 
