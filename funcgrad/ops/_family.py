@@ -118,7 +118,7 @@ def elementwise_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...
 def elementwise_batch(op: Callable[..., Any]) -> Callable[..., Any]:
     """Arrays are brought to one batch axis, then the operator applies as it is; literals fit any shape."""
 
-    def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+    def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], /, **params: Any) -> Any:
         target = next(d for d in dims if d is not None)
         moved = [batch_at(x, d, size, target) if isinstance(x, Value) else x for x, d in zip(args, dims, strict=True)]
         return op(*moved, **params), target
@@ -291,7 +291,7 @@ def linear(
     def mask_rule(mask: Any, x: LinearArg, **params: Any) -> list[Any]:
         return [transpose(mask, shaped(x.aval.shape, dt.bool_), **params)]
 
-    def batch_rule(size: int, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+    def batch_rule(size: int, args: Sequence[Any], dims: Sequence[int | None], /, **params: Any) -> Any:
         return batch(args[0], dims[0], size, **params)
 
     op = Operator(
