@@ -1,7 +1,7 @@
 """What jit's keywords say of a function's arguments: which are static, which give their memory away.
 
-In: the function and `static_argnums`, `static_argnames`, `donate_argnums`, `donate_argnames` as the user wrote them. Out: `Roles`, which
-splits the arguments of a call into the traced ones and a hashable record of the static ones.
+In: the function and `static_argnums`, `static_argnames`, `donate_argnums`, `donate_argnames` as the user wrote them.
+Out: `Roles`, which splits the arguments of a call into the traced ones and a hashable record of the static ones.
 """
 
 import inspect

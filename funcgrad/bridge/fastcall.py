@@ -1,7 +1,7 @@
-"""The fast road of a jitted function: Python generated for one kind of arguments, from the user's call to the result in one frame.
+"""The fast road of a jitted function: Python generated for one kind of arguments, from the user's call to the result.
 
-In: a trace, its runner, and the leaves of a call that it fits. Out: a function that takes the user's arguments; whatever does not
-look exactly like that call goes to `miss(args, kw)`. For `f(x) = x + 1` on a float32 scalar it reads::
+In: a trace, its runner, and the leaves of a call that it fits. Out: a function of the user's arguments;
+whatever does not look exactly like that call goes to `miss(args, kw)`. For `f(x) = x + 1` on a float32 scalar it reads::
 
     def call(*args, **kw):
         try:
@@ -62,10 +62,10 @@ def make_call(
 ) -> Any:
     """The generated function, or None where the arguments are of a kind that it does not take.
 
-    `key` and `leaves` are those of a call that fits; `positions` is the number of its positional arguments, static ones included."""
+    `key` and `leaves` are those of a call that fits; `positions` counts its positional arguments, static ones included."""
     if len(leaves) > _MAX_LEAVES or len(staged.key.avals) != len(leaves):
         return None
-    out = _Call("return miss(args, kw)")
+    out = _Call()
     names = out.arguments(key, positions)
     if not out.guards(names, leaves, key.avals):
         return None
@@ -85,6 +85,17 @@ def make_call(
 
 class _Call(TreePrinter):
     """The lines of one call."""
+
+    def __init__(self) -> None:
+        super().__init__("return miss(args, kw)")
+        self.known: dict[int, str] = {}
+
+    def name(self, value: Any) -> str:
+        """A name for an object, one for all its uses: leaves that are alike are asked for the same constant."""
+        known = self.known.get(id(value))
+        if known is None:
+            known = self.known[id(value)] = super().name(value)  # the namespace keeps it alive, so that its id stays its own
+        return known
 
     def arguments(self, key: Key, positions: int) -> list[str]:
         """Lines that take the arguments apart. The names of the leaves, in order."""

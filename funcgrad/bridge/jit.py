@@ -227,8 +227,8 @@ class Dispatcher:
             message(
                 f"jit: {self.name} got {what} for the argument {place}",
                 "arrays, NumPy arrays, Python numbers and trees of them, unless an argument is static",
-                f"jit({self.name}, static_argnames={place.split('[')[0].split('.')[0]!r}) if it is hashable and takes few values, "
-                "or register its type as a pytree",
+                f"jit({self.name}, static_argnames={place.split('[')[0].split('.')[0]!r}) if it is hashable and has few "
+                "values, or register its type as a pytree",
             )
         )
 

@@ -1,7 +1,7 @@
 """Memory for the outputs of programs: small ones in bytes objects, large ones recycled, donated ones taken over.
 
-A bytes object costs 45 ns, knows its address, is read-only to everybody but the kernel that fills it, and NumPy reads it without a
-copy. Nobody has seen it before it is filled, so nothing that holds of bytes (immutable, hashable) is broken.
+A bytes object costs 45 ns, knows its address, is read-only to everybody but the kernel that fills it, and NumPy reads it
+without a copy. Nobody has seen it before it is filled, so nothing that holds of bytes (immutable, hashable) is broken.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A Jaxpr made ready to run: simplified, compiled, with its outputs' memory decided.
 
-In: a Jaxpr without constvars, and which inputs are donated. Out: a `Runner`, whose `__call__` takes values and gives Arrays (the general
-road), and whose fields tell `fastcall` how to do the same in generated code.
+In: a Jaxpr without constvars, and which inputs are donated. Out: a `Runner`, whose `__call__` takes values and gives Arrays
+(the general road), and whose fields tell `fastcall` how to do the same in generated code.
 """
 
 import warnings
