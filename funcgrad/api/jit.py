@@ -6,6 +6,7 @@ from typing import Any
 from funcgrad.bridge.arguments import resolve
 from funcgrad.bridge.device import find_device
 from funcgrad.bridge.jit import Jitted, Options
+from funcgrad.bridge.jit import clear_caches as _clear_caches
 from funcgrad.core.errors import UsageError, message
 
 _UNSPECIFIED: Any = type("Unspecified", (), {"__repr__": lambda self: "UnspecifiedValue"})()
@@ -75,3 +76,8 @@ def jit(
         return Jitted(f, Options(roles, bool(inline), bool(keep_unused), keywords))
 
     return make if fun is _MISSING else make(fun)
+
+
+def clear_caches() -> None:
+    """Forget the traces and programs of all jitted functions. Compiled kernels stay, in the process and on disk."""
+    _clear_caches()

@@ -75,10 +75,10 @@ def make_call(
     values = [f"k{i}" for i in range(len(consts))] + names
     mark = len(out.lines)
     results = out.generally(values, len(runner.outs)) if runner.launch is None else out.native(runner, values, [*consts, *leaves])
-    out.lines.insert(mark, "tick()")
+    out.lines.insert(mark, "tick()" if runner.launch is not None else "tick_slow()")
     out.say(f"return {print_unflatten(staged.out_tree, iter(results), out)}")
     return out.finish(
-        miss=miss, key=key.config, tick=staged.tick, run=runner, launch=runner.launch, fail=runner.fail,
+        miss=miss, key=key.config, tick=staged.tick, tick_slow=staged.tick_slow, run=runner, launch=runner.launch, fail=runner.fail,
         treedef=staged.out_tree,
     )  # fmt: skip
 

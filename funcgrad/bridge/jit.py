@@ -241,7 +241,7 @@ class Dispatcher:
                 staged = family.find(key)
                 if staged is None:
                     staged = self.trace(family, key)
-        staged.tick()
+        staged.tick_slow()
         return staged
 
     def trace(self, family: Family, key: Key) -> Staged:

@@ -147,6 +147,7 @@ class Runner:
     def _run(self, args: list[Array], made: list[Any]) -> None:
         program = self.prepared.program
         assert program is not None
+        counts.tick()
         taken: dict[int, Array] = {}
         for j, i in self.donated.items():
             taken[i] = made[j] = take(args[i], self.new[j])
