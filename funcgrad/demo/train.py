@@ -90,9 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(arguments)
     part, held_out = digits.load(chosen.seed)
     widths = "-".join(map(str, (part.x.shape[1], *chosen.hidden, digits.CLASSES)))
-    print(
-        f"{len(part.labels)} scans to train on, {len(held_out.labels)} held out; MLP {widths}, Adam, batches of {chosen.batch_size}"
-    )
+    print(f"{len(part.labels)} scans to train on, {len(held_out.labels)} held out")
+    print(f"MLP {widths}, Adam, batches of {chosen.batch_size}")
     with counters() as count:
         state, history = train(part, chosen)
         classes = np.asarray(model.predict(state.parameters, held_out.x))
