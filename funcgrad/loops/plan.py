@@ -99,6 +99,8 @@ class Plan:
         for node in graph.inputs:
             self.memory[node.id] = Memory("input", node.input)  # type: ignore[arg-type]
         for node in graph.nodes:
+            if node.size == 0:
+                self.memory[node.id] = Memory("arena", 0)  # nobody writes it, but a fold over nothing reads it
             if node.output is not None:
                 self.memory[node.id] = Memory("output", node.output)
         self._donate(set(donated))
