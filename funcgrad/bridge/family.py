@@ -39,8 +39,19 @@ class Staged:
     """A function traced for one key: its program, the values of its constants, the structure of its result."""
 
     __slots__ = (
-        "key", "jaxpr", "consts", "out_tree", "name", "donated", "runner", "fast_counter", "tick", "_slow", "tick_slow", "__weakref__",
-    )  # fmt: skip
+        "key",
+        "jaxpr",
+        "consts",
+        "out_tree",
+        "name",
+        "donated",
+        "runner",
+        "fast_counter",
+        "tick",
+        "_slow",
+        "tick_slow",
+        "__weakref__",
+    )
 
     def __init__(self, key: Key, jaxpr: Jaxpr, consts: list[Any], out_tree: PyTreeDef, name: str, donated: tuple[int, ...]):
         self.key, self.jaxpr, self.consts, self.out_tree = key, jaxpr, consts, out_tree

@@ -78,9 +78,15 @@ def make_call(
     out.lines.insert(mark, "tick()" if runner.launch is not None else "tick_slow()")
     out.say(f"return {print_unflatten(staged.out_tree, iter(results), out)}")
     return out.finish(
-        miss=miss, key=key.config, tick=staged.tick, tick_slow=staged.tick_slow, run=runner, launch=runner.launch, fail=runner.fail,
+        miss=miss,
+        key=key.config,
+        tick=staged.tick,
+        tick_slow=staged.tick_slow,
+        run=runner,
+        launch=runner.launch,
+        fail=runner.fail,
         treedef=staged.out_tree,
-    )  # fmt: skip
+    )
 
 
 class _Call(TreePrinter):

@@ -181,7 +181,7 @@ class Dispatcher:
             return self.fun(*args, **kwargs)
         leaves, key = self.key(args, kwargs)
         staged = self.staged(key)
-        consts = [self._arrays[c] if c.__class__ is Anchor else c for c in staged.consts]
+        consts = self.consts(staged)
         if current() is floor():
             for x in leaves:
                 if isinstance(x, Tracer):
@@ -190,6 +190,16 @@ class Dispatcher:
         else:
             outs = self.trace_call(staged, consts, leaves)
         return staged.out_tree.unflatten(outs)
+
+    def prepare(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Staged, list[Any], list[Any]]:
+        """The trace that these arguments need, its constants, and the leaves; nothing is run."""
+        leaves, key = self.key(args, kwargs)
+        staged = self.staged(key)
+        return staged, self.consts(staged), leaves
+
+    def consts(self, staged: Staged) -> list[Any]:
+        """The values of a trace's constants, for this function."""
+        return [self._arrays[c] if c.__class__ is Anchor else c for c in staged.consts]
 
     def key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[Any], Key]:
         """The leaves of the traced arguments, and the key of the trace that they need."""
