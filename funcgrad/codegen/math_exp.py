@@ -299,11 +299,13 @@ def tanh_f32(x):
 
 
 def tanh_f64(x):
-    """tanh, 2 ulp: with m = exp(-2|x|) - 1, tanh |x| = -m / (2 + m)."""
+    """tanh, 2 ulp: with m = exp(-2|x|) - 1, tanh |x| = -m / (2 + m), and past 0.55, 1 - 2(m + 1) / (2 + m)."""
     a = fabs(x)
     b = select(a > f64(20.0), f64(20.0), a)
     m = expm1_f64(f64(-2.0) * b)
-    out = fdiv(-m, f64(2.0) + m)
+    far = a > f64(0.55)
+    q = fdiv(select(far, fma(f64(2.0), m, f64(2.0)), -m), f64(2.0) + m)
+    out = select(far, f64(1.0) - q, q)
     return copysign(select(a < f64(1e-9), a, out), x)
 
 

@@ -41,7 +41,9 @@ def pow_int(x, y):
     one = neg(minus)
     odd = and_(y, one) != zero
     inverse = select(x == one, one, select(x == minus, select(odd, minus, one), zero))
-    base, left, out = x, select(y < zero, zero, y), one
+    base = x
+    left = select(y < zero, zero, y)
+    out = one
     while left != zero:
         out = select(and_(left, one) != zero, mul(out, base), out)
         base = mul(base, base)
@@ -73,7 +75,8 @@ def rotated_u32(x, left):
 def threefry(k0, k1, c0, c1):
     """One block: key (k0, k1), counter (c0, c1). Five groups of four rounds, the key added after each."""
     k2 = xor(xor(k0, k1), u32(0x1BD11BDA))
-    x, y = add(c0, k0), add(c1, k1)
+    x = add(c0, k0)
+    y = add(c1, k1)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(13)), x)
     x = add(x, y)
@@ -82,7 +85,8 @@ def threefry(k0, k1, c0, c1):
     y = xor(rotated_u32(y, u32(26)), x)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(6)), x)
-    x, y = add(x, k1), add(y, add(k2, u32(1)))
+    x = add(x, k1)
+    y = add(y, add(k2, u32(1)))
     x = add(x, y)
     y = xor(rotated_u32(y, u32(17)), x)
     x = add(x, y)
@@ -91,7 +95,8 @@ def threefry(k0, k1, c0, c1):
     y = xor(rotated_u32(y, u32(16)), x)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(24)), x)
-    x, y = add(x, k2), add(y, add(k0, u32(2)))
+    x = add(x, k2)
+    y = add(y, add(k0, u32(2)))
     x = add(x, y)
     y = xor(rotated_u32(y, u32(13)), x)
     x = add(x, y)
@@ -100,7 +105,8 @@ def threefry(k0, k1, c0, c1):
     y = xor(rotated_u32(y, u32(26)), x)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(6)), x)
-    x, y = add(x, k0), add(y, add(k1, u32(3)))
+    x = add(x, k0)
+    y = add(y, add(k1, u32(3)))
     x = add(x, y)
     y = xor(rotated_u32(y, u32(17)), x)
     x = add(x, y)
@@ -109,7 +115,8 @@ def threefry(k0, k1, c0, c1):
     y = xor(rotated_u32(y, u32(16)), x)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(24)), x)
-    x, y = add(x, k1), add(y, add(k2, u32(4)))
+    x = add(x, k1)
+    y = add(y, add(k2, u32(4)))
     x = add(x, y)
     y = xor(rotated_u32(y, u32(13)), x)
     x = add(x, y)
@@ -118,5 +125,6 @@ def threefry(k0, k1, c0, c1):
     y = xor(rotated_u32(y, u32(26)), x)
     x = add(x, y)
     y = xor(rotated_u32(y, u32(6)), x)
-    x, y = add(x, k2), add(y, add(k0, u32(5)))
+    x = add(x, k2)
+    y = add(y, add(k0, u32(5)))
     return or_(shl(u64(x), u64(32)), u64(y))

@@ -12,10 +12,10 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from funcgrad.codegen import math_exp, math_integer
+from funcgrad.codegen import math_exp, math_integer, math_trig
 from funcgrad.codegen.target import INT_CODES
 
-MODULES = (math_integer, math_exp)
+MODULES = (math_integer, math_exp, math_trig)
 
 
 class Helper:
