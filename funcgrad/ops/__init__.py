@@ -4,6 +4,6 @@ Importing this package registers every operator that computes. (`call` and `cont
 programs are made.)
 """
 
-from funcgrad.ops import bitwise, compare, contract, convert, elementwise, reduce, select, shape
+from funcgrad.ops import bitwise, compare, contract, convert, elementwise, index, reduce, select, shape, sort
 
-__all__ = ["bitwise", "compare", "contract", "convert", "elementwise", "reduce", "select", "shape"]
+__all__ = ["bitwise", "compare", "contract", "convert", "elementwise", "index", "reduce", "select", "shape", "sort"]

@@ -77,6 +77,12 @@ def broadcast_batch(x: Any, size: int, target: int = 0) -> Any:
     return broadcast_in_dim(x, shape=shape, dims=tuple(i for i in range(len(shape)) if i != target))
 
 
+def expand_dims_last(x: Any) -> Any:
+    """`x` with a last axis of extent 1."""
+    shape = aval_of(x).shape
+    return broadcast_in_dim(x, shape=(*shape, 1), dims=tuple(range(len(shape))))
+
+
 def batch_at(x: Any, dim: int | None, size: int, target: int = 0) -> Any:
     """`x` with its batch axis at `target`, whether it had one or not."""
     return broadcast_batch(x, size, target) if dim is None else move_dim(x, dim, target)

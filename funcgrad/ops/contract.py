@@ -15,7 +15,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Dot
-from funcgrad.ops._family import NARROW, bilinear, move_dim, transpose, uniform
+from funcgrad.ops._family import NARROW, bilinear, transpose, uniform
 from funcgrad.ops.convert import convert
 from funcgrad.trace.value import aval_of
 
@@ -33,7 +33,9 @@ def _abstract(
     (xc, yc), (xb, yb) = dimension_numbers
     if x.dtype != y.dtype:
         raise DtypeError(
-            message(f"dot_general: got {format_avals((x, y))}", "operands of one dtype", "use x @ y, which promotes, or convert one")
+            message(
+                f"dot_general: got {format_avals((x, y))}", "operands of one dtype", "use x @ y, which promotes, or convert one"
+            )
         )
     _check_axes(x, y, dimension_numbers)
     shape = (
