@@ -180,6 +180,8 @@ class Emitter:
                 k = draft.position(*positions[attr])
             elif op == "extent":
                 k = draft.number((node.id, "extent", attr), node.space[attr], INT64)
+            elif op == "target":
+                k = draft.number((node.id, "target", attr), node.shape[attr], INT64)
             elif op == "size":
                 k = draft.number((node.id, "size", attr), args[attr[0]].shape[attr[1]], INT64)
             elif op == "at":

@@ -21,7 +21,7 @@ KERNEL_DTYPES = frozenset(
 ) | {KEY}
 
 # What one evaluation costs, in units of an addition. What is not named costs 1.
-_COSTS = dict.fromkeys(("const", "param", "arg", "index", "extent", "size", "load", "acc"), 0.0)
+_COSTS = dict.fromkeys(("const", "param", "arg", "index", "extent", "target", "size", "load", "acc"), 0.0)
 _COSTS |= dict.fromkeys(("div", "rem", "sqrt", "rsqrt"), 3.0)
 _COSTS |= dict.fromkeys(("exp", "exp2", "log", "log1p", "expm1", "cbrt", "logistic", "tanh"), 10.0)
 _COSTS |= dict.fromkeys(("sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "acosh", "atanh"), 14.0)
@@ -94,6 +94,10 @@ class Builder:
     def extent(self, axis: int) -> Expr:
         """The extent of the output's `axis`, int64."""
         return Expr("extent", INT64, (), axis)
+
+    def target(self, axis: int) -> Expr:
+        """In a scatter, whose positions and extents are those of the updates: the extent of the written array's `axis`, int64."""
+        return Expr("target", INT64, (), axis)
 
     def cast(self, x: Any, dtype: Any) -> Expr:
         dtype = storage_dtype(np.dtype(dtype))
