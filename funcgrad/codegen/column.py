@@ -45,7 +45,9 @@ def write(kernel: Kernel) -> None:
         if p.level == "row":
             _row_pass(kernel, p, blocks)
         else:
-            scope = Scope(deepest, kernel.index, name_loads=len(p.stores) > 1)
+            # A point has no place along the inner axes: what is stored there does not depend on them.
+            index = {axis: name for axis, name in kernel.index.items() if axis < nest.outer}
+            scope = Scope(deepest, index, name_loads=len(p.stores) > 1)
             body = store_lines(kernel, p, scalars.evaluate(store_roots(p), scope), scope)
             kernel.put(2, scope.statements.get(1, []))
             kernel.put(2, ["for l in range(c, e):"])

@@ -136,7 +136,7 @@ class Scalars:
         terms = [below] if below else []
         strides = self.nest.operands[operand].strides
         for axis, stride in enumerate(strides):
-            if stride != 0 and self.axis_depth[axis] == depth:
+            if stride != 0 and self.axis_depth[axis] == depth and axis in scope.index:
                 index = scope.index[axis]
                 terms.append(index if stride == 1 else f"{index} * {self.stride(operand, axis)}")
         if len(terms) > (1 if below else 0):
