@@ -69,7 +69,7 @@ def check_nest(nest: Nest) -> None:
                 all(s is None for a, s in enumerate(o.strides) if a != vector),
                 f"nest: a static stride outside the vector axis in {o}",
             )
-    known = 0
+    done: set[int] = set()
     for p in nest.passes:
         _require(p.level == "row" or not p.reductions, "nest: a reduction at point level")
         running = {r.number for r in p.reductions if r.running}
@@ -83,12 +83,12 @@ def check_nest(nest: Nest) -> None:
             elif e.op == "param":
                 _require(e.dtype == nest.params[e.attr], "nest: a param of another dtype")
             elif e.op == "acc":
-                _require(e.attr < known or e.attr in running, f"nest: reduction {e.attr} is read before it is done")
+                _require(e.attr in done or e.attr in running, f"nest: reduction {e.attr} is read before it is done")
         for s in p.stores:
             o = nest.operands[s.operand]
             _require(o.role != "in", "nest: a store to an input")
             _require(s.value.dtype == o.dtype, f"nest: a store of {s.value.dtype} to {o.dtype}")
-        known += len(p.reductions)
+        done.update([r.number for r in p.reductions])
 
 
 def _walk(roots: list[Expr]) -> list[Expr]:

@@ -116,8 +116,8 @@ class _Kernel:
             self.accs |= results
 
     def write(self, p: Pass) -> None:
-        """The stores of a pass, all values before any of them is written."""
-        ready = [(s, self.value(s.value), [self.value(i) for i in s.indices], s.guard and self.value(s.guard)) for s in p.stores]
+        """The stores of a pass, all values before any of them is written (an output may lie in an input's memory)."""
+        ready = [(s, np.array(self.value(s.value)), [self.value(i) for i in s.indices], s.guard and self.value(s.guard)) for s in p.stores]
         for s, value, indices, guard in ready:
             self.store(s, value, indices, guard)
 
