@@ -9,7 +9,9 @@ function generated for that kind (`fastcall`), which falls back to `Dispatcher.c
 
 import functools
 import logging
+import os
 import sys
+import threading
 import time
 import types
 import weakref
@@ -388,6 +390,17 @@ class Dispatcher:
 def _short(x: Any) -> str:
     text = repr(x)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held a lock; in the child nobody gives it back."""
+    for dispatcher in list(_all):
+        if dispatcher._family is not None:
+            dispatcher._family.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def clear_caches() -> None:

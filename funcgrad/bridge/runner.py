@@ -17,7 +17,7 @@ from funcgrad.bridge.nans import find_nan, has_nan
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
-from funcgrad.core.errors import CompileError
+from funcgrad.core.errors import CompileError, message
 from funcgrad.ir.check import check
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var
 from funcgrad.loops import interpreter
@@ -185,8 +185,13 @@ def as_array(x: Any, aval: ShapedArray) -> Array:
         x._np  # noqa: B018  raises
     if isinstance(x, np.ndarray):
         return from_numpy(x)
-    with np.errstate(over="ignore"):
-        return from_numpy(np.asarray(x, aval.dtype), aval.weak_type, copy=False)
+    try:
+        with np.errstate(over="ignore"):
+            return from_numpy(np.asarray(x, aval.dtype), aval.weak_type, copy=False)
+    except OverflowError:
+        raise OverflowError(
+            message(f"jit: got the Python int {x}", "ints that fit 64 bits with a sign", "np.uint64(x), or float(x)")
+        ) from None
 
 
 def _warn(error: CompileError) -> None:
