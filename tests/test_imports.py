@@ -1,0 +1,121 @@
+"""What an import costs, and who may import whom."""
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import funcgrad
+
+PACKAGE = Path(funcgrad.__file__).parent
+FOUNDATION = "import numpy, numba, scipy.linalg"
+
+# For each room, the rooms that it may import from. The faces and the api lie above all of these.
+BELOW = {
+    "core": set(),
+    "ir": {"core"},
+    "trace": {"core", "ir"},
+    "ops": {"core", "ir", "trace"},
+    "transforms": {"core", "ir", "trace", "ops"},
+    "passes": {"core", "ir", "trace"},  # an operator that others define is inlined by tracing its definition
+    "loops": {"core", "ir"},
+    "codegen": {"core", "ir", "loops"},
+    "runtime": {"core", "ir", "loops", "codegen"},
+    "bridge": {"core", "ir", "trace", "ops", "transforms", "passes", "loops", "codegen", "runtime"},
+}
+
+
+def files():
+    return [(path.relative_to(PACKAGE), ast.parse(path.read_text())) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def imported(node):
+    """The modules that an import statement names, absolute."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert node.level == 0, "relative imports are not used"
+    return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+
+
+def imports(tree):
+    """(module, line) of each import that runs: what stands under `if TYPE_CHECKING:` does not."""
+    skipped = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) and node not in skipped:
+            for module in imported(node):
+                yield module, node.lineno
+
+
+def room(module):
+    parts = module.split(".")
+    return parts[1] if parts[0] == "funcgrad" and len(parts) > 1 else None
+
+
+def test_imports_go_down():
+    wrong = [
+        f"{path}:{line} imports {module}"
+        for path, tree in files()
+        if path.parts[0] in BELOW
+        for module, line in imports(tree)
+        if (target := room(module)) is not None and target != path.parts[0] and target not in BELOW[path.parts[0]]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_numba_stays_in_the_runtime():
+    wrong = [
+        f"{path}:{line} imports {module}"
+        for path, tree in files()
+        for module, line in imports(tree)
+        if module.split(".")[0] in ("numba", "llvmlite", "numba_cuda")
+        and (
+            path.parts[0] != "runtime"
+            or ((module.startswith("numba.cuda") or module.startswith("numba_cuda")) and not path.name.startswith("cuda"))
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_import_inside_a_function():
+    wrong = [
+        f"{path}:{node.lineno}"
+        for path, tree in files()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def seconds(code):
+    """Best of three wall times of a new interpreter."""
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def test_import_time():
+    """At most 100 ms above numpy, numba and scipy.linalg; three times that here, since the machine may be busy."""
+    assert seconds("import funcgrad") < seconds(FOUNDATION) + 0.3
+
+
+def test_import_compiles_nothing(tmp_path):
+    code = (
+        "import os, sys, funcgrad, funcgrad.numpy, funcgrad.lax, funcgrad.nn, funcgrad.random\n"
+        "from funcgrad.runtime.counters import counters\n"
+        "assert counters.snapshot()['compiled'] == counters.snapshot()['loaded'] == 0, counters\n"
+        "assert not os.listdir(sys.argv[1]), os.listdir(sys.argv[1])\n"
+        "for extra in ('sklearn', 'matplotlib', 'tqdm', 'pytest', 'hypothesis'): assert extra not in sys.modules, extra\n"
+    )
+    env = {"FUNCGRAD_CACHE_DIR": str(tmp_path), "PATH": "", "PYTHONPATH": str(PACKAGE.parent)}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, env=env)
