@@ -108,7 +108,7 @@ def settle(nodes: list[Node]) -> None:
                     loads += other.loads
                     depth = max(depth, other.depth)
                     linear = linear and (not along or other.linear)
-                elif other.size > 1:
+                elif other.shape:
                     loads += 1
                 linear = linear and (along or not any(arg.strides))
         node.weight, node.loads, node.depth, node.linear = weight, loads, depth + 1, linear
@@ -119,16 +119,12 @@ def _inlinable(node: Node) -> bool:
     uses, weight = node.uses, node.weight
     if len(uses) > 1 and (weight > CHEAP or node.loads > 2):
         return False
-    shape, strides, size = node.shape, node.strides, node.size
+    shape, strides = node.shape, node.strides
     for _, ref, space in uses:
         if ref.offset == 0 and space == shape and ref.strides == strides:
             continue
-        if weight > TRIVIAL:
-            points = 1
-            for n in space:
-                points *= n
-            if points > size:
-                return False
+        if weight > TRIVIAL and 0 in ref.strides:
+            return False  # the reader repeats elements
         if not node.linear and pull(node, ref.offset, ref.strides, space) is None:
             return False
     return True
@@ -208,14 +204,74 @@ class Gathering:
         found = node_leaves(node)
         producers = {leaf[0].group for leaf in found if leaf[0].group is not None}
         if not closed:
+            if len(producers) > 1:
+                producers = self.unite(node, producers)
             for g in sorted(producers, key=lambda g: -g.number):
                 if self.join(node, g, found, producers):
                     return
-            wide = {leaf[0].id for leaf in found if leaf[0].size > 1}
+            wide = {leaf[0].id for leaf in found if leaf[0].shape}
             for g in reversed(self.by_space.get(node.space, ())):
                 if g not in producers and not wide.isdisjoint(g.wide) and self.join(node, g, found, producers):
                     return
         self.start(node, found, producers, closed)
+
+    def unite(self, node: Node, producers: set[Group]) -> set[Group]:
+        """Merge those producers of `node` that can be one kernel: node would join only one of them."""
+        left = sorted((g for g in producers if not g.closed), key=lambda g: g.number)
+        for i, a in enumerate(left):
+            for b in left[i + 1 :]:
+                if a.units and b.units and _fits(node, a) and self.mergeable(a, b):
+                    self.merge(a, b)
+        return {g for g in producers if g.units}
+
+    def mergeable(self, a: Group, b: Group) -> bool:
+        """Whether two groups over one space may be one: nothing lies between them, and they meet at one index."""
+        if a.space != b.space or len(a.units) + len(b.units) > MEMBERS:
+            return False
+        if a.reduced is not None and b.reduced is not None and a.reduced != b.reduced:
+            return False
+        fold = a if a.reduced is not None else b
+        if fold.reduced is not None and fold.kept < 8 and fold.size > LONE_FOLD and a.reduced != b.reduced:
+            return False
+        bit_a, bit_b = 1 << a.number, 1 << b.number
+        for h in self.groups:
+            if h is not a and h is not b:
+                bit = 1 << h.number
+                if (h.before & bit_a and b.before & bit) or (h.before & bit_b and a.before & bit):
+                    return False
+        for g, other in ((a, b), (b, a)):
+            for unit in other.units:
+                if any(leaf[0].group is g for leaf in unit.leaves):
+                    for leaf, offset, strides in self.seen_from(unit, other):
+                        if leaf.group is g and (offset != 0 or not _same(strides, g.maps[leaf.id], g.space)):
+                            return False
+        return True
+
+    def seen_from(self, unit: Node, g: Group) -> list[Leaf]:
+        """What a member reads, over its group's space."""
+        if unit.kind == "reduce":
+            return unit.leaves
+        return leaves(pull(unit, 0, g.maps[unit.id], g.space).args, g.space)  # type: ignore[union-attr]
+
+    def merge(self, a: Group, b: Group) -> None:
+        """Move the members of b into a."""
+        for unit in b.units:
+            unit.group = a
+        a.units = sorted(a.units + b.units, key=lambda u: u.id)
+        b.units = []
+        a.maps |= b.maps
+        a.wide |= b.wide
+        if a.reduced is None:
+            a.reduced, a.kept = b.reduced, b.kept
+        bit_a, bit_b = 1 << a.number, 1 << b.number
+        a.before = (a.before | b.before) & ~(bit_a | bit_b)
+        b.before = 0
+        for h in self.groups:
+            if h.before & (bit_a | bit_b):
+                h.before = ((h.before & ~bit_b) | bit_a | a.before) & ~(1 << h.number)
+        near = self.by_space[b.space]
+        if b in near:
+            near.remove(b)
 
     def start(self, node: Node, found: list[Leaf], producers: set[Group], closed: bool) -> None:
         g = Group(len(self.groups), node, closed)
@@ -244,7 +300,7 @@ class Gathering:
     def enter(self, node: Node, g: Group, found: list[Leaf], producers: set[Group]) -> None:
         node.group, node.leaves = g, found
         for leaf in found:
-            if leaf[0].size > 1:
+            if leaf[0].shape:
                 g.wide.add(leaf[0].id)
         before = 0
         for h in producers:
@@ -281,8 +337,8 @@ class Gathering:
                 return False
         if node.kind == "map" and g.reduced is not None and node.shape != g.space:
             # At point level: arrays from outside would make this kernel one of a kind, unless rows need the value.
-            if any(other.group is not g and other.size > 1 for other, _, _ in inner) and not any(
-                _points(space) == g.size for _, _, space in node.uses
+            if any(other.group is not g and other.shape for other, _, _ in inner) and not any(
+                space == g.space for _, _, space in node.uses
             ):
                 return False
         if node.kind == "reduce":
@@ -316,11 +372,9 @@ class Gathering:
         return None
 
 
-def _points(space: Shape) -> int:
-    points = 1
-    for n in space:
-        points *= n
-    return points
+def _fits(node: Node, g: Group) -> bool:
+    """Whether `node` could be a member of a group over this space."""
+    return node.space == g.space or (g.reduced is not None and node.size == g.kept) or node.size == g.size
 
 
 def node_leaves(node: Node) -> list[Leaf]:
@@ -342,11 +396,11 @@ def gather(nodes: list[Node]) -> list[Group]:
             node.group = node.args[0].node.group
         elif node.kind != "input" and not node.inline:
             gathering.unit(node)
-    return gathering.groups
+    return gathering.groups  # those that were merged into others have no units
 
 
 def order(groups: list[Group]) -> list[Group]:
-    """The groups, each after those it needs, otherwise in the program's order."""
+    """The groups that have members, each after those it needs, otherwise in the program's order."""
     waiting = [g.before.bit_count() for g in groups]
     # A group runs once all groups in `before` have: with transitive sets, counting the direct ones is not needed.
     after: list[list[int]] = [[] for _ in groups]
@@ -356,7 +410,7 @@ def order(groups: list[Group]) -> list[Group]:
             low = bits & -bits
             after[low.bit_length() - 1].append(g.number)
             bits ^= low
-    ready = [g.number for g in groups if not waiting[g.number]]
+    ready = [g.number for g in groups if g.units and not waiting[g.number]]
     heapq.heapify(ready)
     done = []
     while ready:

@@ -14,13 +14,15 @@ from funcgrad.ir import loop_rules as rules
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.loops.contract import dot_general, reduce_node
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
-from funcgrad.loops.templates import KERNEL_DTYPES, cast_template, copy_template, storage_dtype, template
+from funcgrad.loops.templates import KERNEL_DTYPES, cast_template, copy_template, fold_template, storage_dtype, template
 from funcgrad.loops.views import Strided
 
 INT64 = np.dtype(np.int64)
 
 # A fold of more elements than this is cut into parts, so that threads can share it.
-SPLIT = 1 << 18
+SPLIT = 1 << 19
+SPLIT_COLUMNS = 1 << 22  # where several values are kept, and threads can share these
+PART = 1 << 15  # elements of a part, about
 _FOLDS = frozenset({"add", "mul", "max", "min", "and", "or", "xor"})
 
 Value = Strided | Number
@@ -129,19 +131,30 @@ class Lowering:
         for i, n in enumerate(v.shape):
             total *= n
             kept *= 1 if i in axes else n
-        if total > SPLIT and kept < 4096:
-            first = axes[0]
-            n = v.shape[first]
-            rest = total // n // kept
-            if first == 0 and len(axes) > 1 and n >= 16 and rest >= 256:
+        if total > (SPLIT if kept == 1 else SPLIT_COLUMNS) and kept < 4096 and axes[0] == 0:
+            n = v.shape[0]
+            if len(axes) > 1 and n >= 16 and total // n // kept >= 256:
                 part = reduce_node(self.graph, v, axes[1:], op, dtype)
-                return self.fold(part, tuple(a - sum(b < a for b in axes[1:]) for a in axes[:1]), op, dtype)
-            block = _divisor(n) if first == 0 and len(axes) == 1 else None
-            if block is not None:
-                v = v.reshape((n // block, block, *v.shape[1:]))
-                part = reduce_node(self.graph, v, (1,), op, dtype)
-                return reduce_node(self.graph, part, (0,), op, dtype)
+                return self.fold(part, (0,), op, dtype)
+            rows = max(1, PART * n // total)
+            if n // rows >= 8:
+                return self.in_parts(v, axes, rows, op, dtype)
         return reduce_node(self.graph, v, axes, op, dtype)
+
+    def in_parts(self, v: Strided, axes: tuple[int, ...], rows: int, op: str, dtype: np.dtype) -> Strided:
+        """A fold over the first axis (and others) as folds over `rows` of it, what is left over, and a fold of these."""
+        n, tail = v.shape[0], v.shape[1:]
+        parts = n // rows
+        ones = (1,) * v.ndim
+        zeros = (0,) * v.ndim
+        whole = v.slice(zeros, (parts * rows, *tail), ones).reshape((parts, rows, *tail))
+        part = reduce_node(self.graph, whole, tuple([a + 1 for a in axes]), op, dtype)
+        out = reduce_node(self.graph, part, (0,), op, dtype)
+        if parts * rows == n:
+            return out
+        rest = reduce_node(self.graph, v.slice((parts * rows, *zeros[1:]), v.shape, ones), axes, op, dtype)
+        refs = tuple([Ref(x.node, x.offset, x.strides) for x in (out, rest)])
+        return self.graph.map(out.shape, dtype, fold_template(op, dtype), refs).view()
 
     def arg_fold(self, v: Strided, axes: tuple[int, ...], op: str, dtype: np.dtype) -> Strided:
         found = reduce_node(self.graph, v, axes, op, INT64)
@@ -280,22 +293,6 @@ def _descending(v: Strided, axes: tuple[int, ...]) -> tuple[Strided, tuple[int, 
     if order == list(range(v.ndim)) or kept != sorted(kept) or 0 in v.strides:
         return v, axes
     return v.transpose(order), tuple([p for p, i in enumerate(order) if i in axes])
-
-
-def _divisor(n: int) -> int | None:
-    """A divisor of n that makes blocks of 4 to 128 thousand elements, nearest to 16 thousand."""
-    best = None
-    for parts in range(2, n // 4096 + 1):
-        if n % parts == 0:
-            block = n // parts
-            if block > 131072:
-                continue
-            if block < 16384:
-                return best if best is not None and best < 4 * 16384 and block < 8192 else block
-            best = block
-        if parts > 65536:
-            break
-    return best
 
 
 _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {

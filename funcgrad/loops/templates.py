@@ -275,3 +275,11 @@ def mul_template(dtype: np.dtype, to: np.dtype) -> Template:
 def _mul(b: Builder, x: Expr, y: Expr) -> Expr:
     op = "and" if b.out_dtype == BOOL else "mul"
     return Expr(op, b.out_dtype, (b.cast(x, b.out_dtype), b.cast(y, b.out_dtype)))
+
+
+def fold_template(op: str, dtype: np.dtype) -> Template:
+    """One step of a fold: two elements combined."""
+    return template(_FOLDS[op], (dtype, dtype), (dtype,), {})
+
+
+_FOLDS: dict[str, Callable[..., Expr]] = {op: _binary(op) for op in ("add", "mul", "max", "min", "and", "or", "xor")}
