@@ -16,7 +16,7 @@ def _round_numpy(x: np.ndarray, rounding_method: int) -> np.ndarray:
     if rounding_method == 1:
         return np.rint(x)
     whole = np.trunc(x)
-    return np.copysign(whole + (np.abs(x - whole) >= 0.5), x) if x.dtype.kind == "f" else _away_narrow(x)
+    return np.copysign(np.abs(whole) + (np.abs(x - whole) >= 0.5), x) if x.dtype.kind == "f" else _away_narrow(x)
 
 
 def _away_narrow(x: np.ndarray) -> np.ndarray:
