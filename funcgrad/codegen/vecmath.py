@@ -12,21 +12,23 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from funcgrad.codegen import math_exp, math_integer, math_trig
+from funcgrad.codegen import math_complex, math_exp, math_integer, math_special, math_trig, words
 from funcgrad.codegen.target import INT_CODES
 
-MODULES = (math_integer, math_exp, math_trig)
+MODULES = (math_integer, math_exp, math_trig, math_special, math_complex)
 
 
 class Helper:
     """One function: `args` and `result` are short dtype names, `uses` the helpers that it calls itself."""
 
-    def __init__(self, name: str, function: FunctionType, args: tuple[str, ...], result: str):
-        self.name, self.function, self.args, self.result = name, function, args, result
+    def __init__(self, name: str, function: FunctionType, args: tuple[str, ...], result: str, text: str = ""):
+        self.name, self.function, self.args, self.result, self.text = name, function, args, result, text
 
     @cached_property
     def source(self) -> str:
         """Its text, under its own name."""
+        if self.text:
+            return self.text
         return inspect.getsource(self.function).replace(f"def {self.function.__name__}(", f"def {self.name}(", 1)
 
     @cached_property
@@ -49,7 +51,24 @@ def _collect() -> dict[str, Helper]:
                 continue
             args, result = signatures.get(name) or ((code,) * function.__code__.co_argcount, code)
             found[name] = Helper(name, function, tuple(args), result)
+            if "c128" in args:
+                narrow = _narrow(found[name])
+                found[narrow.name] = narrow
     return found
+
+
+def _narrow(wide: Helper) -> Helper:
+    """The complex64 version of a complex128 helper: through complex128."""
+    smaller = {"c128": "c64", "f64": "f32"}
+    name = wide.name.replace("c128", "c64")
+    args, result = tuple(smaller[a] for a in wide.args), smaller[wide.result]
+    given = [f"x{k}" for k in range(len(args))]
+    widened = ", ".join(f"{a}({x})" for a, x in zip(wide.args, given))
+    text = f"def {name}({', '.join(given)}):\n    return {result}({wide.name}({widened}))\n"
+    space: dict[str, Any] = dict(words.NAMESPACE)
+    space[wide.name] = wide.function
+    exec(compile(text, f"<{name}>", "exec"), space)
+    return Helper(name, space[name], args, result, text)
 
 
 HELPERS: dict[str, Helper] = _collect()
