@@ -72,13 +72,16 @@ def test_jitted_lambdas_do_not_grow_memory():
 
 def test_a_function_that_goes_takes_its_programs_and_arrays_along():
     table = [1]  # may change, so that the function is equal to itself only
-    w = from_numpy(np.ones(3))
-    f = jit(lambda x: mul(x, w) if table else x)
-    for _ in range(3):
-        f(w)
-    staged = next(iter(f._dispatcher.family().traces.values()))
-    refs = [weakref.ref(o) for o in (staged, staged.jaxpr, w, f, f._dispatcher)]
-    del f, w, staged
+
+    def used():
+        w = from_numpy(np.ones(3))
+        f = jit(lambda x: mul(x, w) if table else x)
+        for _ in range(3):
+            f(w)
+        staged = next(iter(f._dispatcher.family().traces.values()))
+        return [weakref.ref(o) for o in (staged, staged.jaxpr, w, f, f._dispatcher)]
+
+    refs = used()
     gc.collect()
     assert [r() for r in refs] == [None] * len(refs)
 
