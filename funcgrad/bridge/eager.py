@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.array import Array, wrap
+from funcgrad.bridge.array import Array
 from funcgrad.bridge.nans import check_outputs
+from funcgrad.bridge.quiet import quiet, restore
 from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, literal_aval
 from funcgrad.core.config import config
 from funcgrad.ir.loop_rules import Call
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
+
+_new = object.__new__
 
 
 class Evaluate(Interpreter):
@@ -29,11 +32,8 @@ class Evaluate(Interpreter):
                 avals.append(x.aval)
                 view = x._view
                 arrays.append(x._np if view is None else view)
-            elif isinstance(x, Tracer):
-                check_live(x)
-                raise AssertionError(f"{prim.name}: a live tracer reached eager evaluation: {x!r}")
-            elif isinstance(x, Array):
-                x._np  # noqa: B018  it was deleted: this raises
+            elif isinstance(x, (Tracer, Array)):
+                refuse(prim, x)
             else:
                 aval = literal_aval(x)
                 avals.append(aval)
@@ -41,28 +41,45 @@ class Evaluate(Interpreter):
         out_aval = prim.abstract(*avals, **params)
         if prim.loop.__class__ is Call and not config.disable_jit:
             return execute(params[prim.loop.name], args)
-        # IEEE by default: an overflow is infinity and 0/0 is NaN, without a word.
-        with np.errstate(all="ignore"):
+        token = quiet()
+        try:
             out = prim.numpy(*arrays, **params)
+        finally:
+            restore(token)
         if prim.multiple_results:
-            out = [_array(x, a) for x, a in zip(out, out_aval, strict=True)]
+            outs = [as_result(x, a) for x, a in zip(out, out_aval, strict=True)]
             if config.debug_nans:
-                check_outputs(prim, out, args)
-            return out
-        out = _array(out, out_aval)
+                check_outputs(prim, outs, args)
+            return outs
+        if out.__class__ is not np.ndarray or out.dtype is not out_aval.dtype or out.shape != out_aval.shape:
+            made = as_result(out, out_aval)
+        else:
+            made = _new(Array)
+            made.aval, made._view, made._address, made._memory = out_aval, out, 0, None
         if config.debug_nans:
-            check_outputs(prim, (out,), args)
-        return out
+            check_outputs(prim, (made,), args)
+        return made
 
 
-def _array(x: Any, aval: ShapedArray) -> Array:
+def as_result(x: Any, aval: ShapedArray) -> Array:
+    """An Array over what a primitive's meaning gave."""
     if x.__class__ is not np.ndarray:
         x = np.asarray(x)
     if x.dtype != aval.dtype:
         x = x.astype(aval.dtype)
     if x.shape != aval.shape:
         raise AssertionError(f"NumPy gave {x.shape} where the rule says {aval}")
-    return wrap(x, aval)
+    made = _new(Array)
+    made.aval, made._view, made._address, made._memory = aval, x, 0, None
+    return made
+
+
+def refuse(prim: Primitive, x: Any) -> None:
+    """An operand that has no numbers: a tracer that outlived its trace, or an array that was deleted."""
+    if isinstance(x, Tracer):
+        check_live(x)
+        raise AssertionError(f"{prim.name}: a live tracer reached eager evaluation: {x!r}")
+    x._np  # noqa: B018  this raises
 
 
 set_floor(Evaluate(None))
