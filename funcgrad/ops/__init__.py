@@ -4,6 +4,34 @@ Importing this package registers every operator that computes. (`call` and `cont
 programs are made.)
 """
 
-from funcgrad.ops import bitwise, compare, contract, convert, elementwise, index, reduce, select, shape, sort
+from funcgrad.ops import (
+    bits,
+    bitwise,
+    compare,
+    contract,
+    convert,
+    cumulative,
+    dynamic,
+    elementwise,
+    index,
+    reduce,
+    select,
+    shape,
+    sort,
+)
 
-__all__ = ["bitwise", "compare", "contract", "convert", "elementwise", "index", "reduce", "select", "shape", "sort"]
+__all__ = [
+    "bits",
+    "bitwise",
+    "compare",
+    "contract",
+    "convert",
+    "cumulative",
+    "dynamic",
+    "elementwise",
+    "index",
+    "reduce",
+    "select",
+    "shape",
+    "sort",
+]

@@ -65,7 +65,7 @@ def _gather_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) 
     return out, gather(t, indices, **(params | {"fill_value": 0}))
 
 
-def _as_scatter(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
+def as_scatter(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
     return ScatterDimensionNumbers(*numbers)
 
 
@@ -73,7 +73,7 @@ def _gather_transpose(
     ct: Any, operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: str, fill_value: Any = None
 ) -> list[Any]:
     out = scatter_add(
-        zeros(operand.aval), indices, ct, dimension_numbers=_as_scatter(dimension_numbers), mode=mode, unique_indices=False
+        zeros(operand.aval), indices, ct, dimension_numbers=as_scatter(dimension_numbers), mode=mode, unique_indices=False
     )
     return [out, None]
 
@@ -86,7 +86,7 @@ def _gather_mask(
         full(operand.aval.shape, np.int32(0)),
         indices,
         convert(mask, dt.int32),
-        dimension_numbers=_as_scatter(dimension_numbers),
+        dimension_numbers=as_scatter(dimension_numbers),
         mode=mode,
         unique_indices=False,
     )
@@ -168,7 +168,7 @@ def _gather_samples(rng: np.random.Generator, dtype: np.dtype) -> list[Any]:
     return found
 
 
-def _keyed(samples: Any) -> Any:
+def keyed(samples: Any) -> Any:
     """The same samples for keys, as random bits."""
 
     def draw(rng: np.random.Generator, dtype: np.dtype) -> list[Any]:
@@ -193,7 +193,7 @@ gather = Operator(
     mask_transpose=_gather_mask,
     loop=Indexed(gather_loop, (0, 1)),
     dtypes=dt.ANY,
-    samples=_keyed(_gather_samples),
+    samples=keyed(_gather_samples),
     doc="windows of the operand that start at given indices",
 )
 register(gather)
@@ -268,7 +268,7 @@ def _scatter_samples(combine: str | None) -> Any:
                 indices = _indices(rng, places, numbers, operand, sizes)
                 if mode != "raise":
                     indices = indices + rng.integers(-2, 3, indices.shape)
-                params = {"dimension_numbers": _as_scatter(numbers), "mode": mode, "unique_indices": False}
+                params = {"dimension_numbers": as_scatter(numbers), "mode": mode, "unique_indices": False}
                 draw = uniform(-2, 2) if combine == "mul" else _draw
                 x, u = draw(rng, operand, dtype), draw(rng, tuple(shape), dtype)
                 found.append(((np.asarray(x), indices.astype(np.int64), np.asarray(u)), params))
@@ -327,7 +327,7 @@ def declare_scatter(name: str, combine: str | None, dtypes: frozenset, doc: str,
         batch="set below",
         loop=Scatter(scatter_loop(name), combine),
         dtypes=dtypes,
-        samples=_keyed(samples) if combine is None else samples,
+        samples=keyed(samples) if combine is None else samples,
         doc=doc,
         **rules,
     )

@@ -1,6 +1,7 @@
 """sort: several operands sorted together along an axis; top_k: the largest elements and their places.
 
-NaN comes last, as in NumPy. The first `num_keys` operands are compared, the others go along. Sorting is always stable. Derivatives follow the permutation.
+NaN comes last, as in NumPy. The first `num_keys` operands are compared, the others go along. Sorting is always stable.
+Derivatives follow the permutation.
 """
 
 from collections.abc import Sequence

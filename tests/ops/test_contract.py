@@ -262,7 +262,7 @@ def test_a_tangent_costs_few_equations(name):
 def test_a_program_of_one_equation(name):
     """Staging records the equation with the types that its rule states."""
     p = PRIMITIVES[name]
-    dtype = next(d for d in (dt.float32, dt.int32, dt.bool_, dt.complex64, dt.KEY) if d in p.dtypes)
+    dtype = next(d for d in (dt.float32, dt.int32, dt.bool_, dt.complex64, dt.KEY, dt.uint32) if d in p.dtypes)
     args, params = cases(name, dtype)[0]
     jaxpr, consts = stage(lambda *xs: listed(p, p(*xs, **params)), [from_numpy(a).aval for a in args])
     assert [e.primitive for e in jaxpr.eqns] == [p] and not consts
