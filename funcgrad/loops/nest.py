@@ -17,7 +17,20 @@ a pass at level "point" runs once. Softmax over the last axis is three row passe
               lanes of that axis are the vector axis, accumulators are a block of LANES values in scratch.
               [lo, hi) ranges over (product of the other outer axes) * ceil(last outer extent / LANES).
 
+Both layouts take any sequence of passes (a normalisation over the rows of a matrix is three column passes); only row
+nests have scratch operands.
+
 Axes are numbered outer first: 0 .. outer-1, then outer .. outer+inner-1.
+
+What a printer may rely on:
+  - Nests from `schedule` are interned: equal structure is the same object. Operands come in the order of their first load, then of
+    their first store, scratch last; params in the order of their first use.
+  - An Expr is a value at a point, so one that two passes name is evaluated in both.
+  - A point pass is the last one, and there is at most one; what it loads and stores does not move along the inner axes.
+  - All values of a pass's stores at a point are computed before any is stored: an output may lie in an input's memory
+    (KernelStep in program.py), where it touches the same element at the same point.
+  - A later pass may load an operand of role "out" that an earlier pass of the nest stored (a row too long for scratch).
+  - argmax and argmin visit positions in rising order, and `index_value` is the position in the reduced axes, flattened.
 
 `dims` of a call, all int64:  extents of every axis
                               | for every operand in order: its dynamic strides in axis order, then one

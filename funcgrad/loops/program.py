@@ -2,6 +2,11 @@
 
 Buffers are inputs (the caller's memory, never written unless donated), outputs (fresh memory, one buffer
 each), and one arena for everything between. A step names memory by (buffer, byte offset).
+
+Offsets into the arena are multiples of 64 for whole arrays; a view into one may start at any element. Two refs of a kernel
+step may be the same memory, one read and one written: then both touch the same element at the same point, and no other
+operand touches it. The same holds for an output and the donated input that it shares memory with. Outputs of size 0
+are written by no step.
 """
 
 from collections.abc import Callable
