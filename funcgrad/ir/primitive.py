@@ -15,6 +15,8 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
                                             None where the mask cannot be carried on
     blocks                               -> its transpose blocks cotangents somewhere (select): mask_transpose then also
                                             takes mask=None, which means that all of the cotangent is live
+    run(*values, **params)               -> how it is evaluated eagerly, where that is not `numpy`: user functions to call as they are
+    stage(trace, args, params)           -> how it is recorded, where that is not as one equation of these params
     loop                                 -> a descriptor from `ir.loop_rules`
     dtypes                               -> those that its array operands may have
     samples(rng, dtype)                  -> [(args, params), ...] for tests, args np.ndarrays of that dtype where it applies
@@ -43,7 +45,7 @@ class Primitive:
 
     __slots__ = (
         "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "loop", "partial_eval",
-        "mask_transpose", "blocks", "dtypes", "samples", "doc", "effectful", "__weakref__",
+        "mask_transpose", "blocks", "run", "stage", "dtypes", "samples", "doc", "effectful", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +64,8 @@ class Primitive:
         partial_eval: Callable[..., Any] | None = None,
         mask_transpose: Callable[..., Any] | None = None,
         blocks: bool = False,
+        run: Callable[..., Any] | None = None,
+        stage: Callable[..., Any] | None = None,
         effectful: bool = False,
         doc: str = "",
     ):
@@ -72,7 +76,7 @@ class Primitive:
         self.abstract, self.numpy = abstract, numpy
         self.jvp, self.transpose, self.batch, self.loop = jvp, transpose, batch, loop
         self.partial_eval, self.mask_transpose = partial_eval, mask_transpose
-        self.blocks = blocks
+        self.blocks, self.run, self.stage = blocks, run, stage
         self.dtypes, self.samples, self.doc, self.effectful = dtypes, samples, doc, effectful
 
     def __repr__(self) -> str:

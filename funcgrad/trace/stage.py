@@ -60,6 +60,12 @@ class Stage(Interpreter):
         return var
 
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if prim.stage is not None:
+            return prim.stage(self, args, params)
+        return self.equation(prim, args, params)
+
+    def equation(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Record one equation."""
         ins = tuple([self.atom(x) for x in args])
         outs = prim.abstract(*[x.aval for x in ins], **params)
         line = source.current()
