@@ -1,0 +1,68 @@
+"""Small types of `funcgrad.lax`: enumerations and dimension numbers, with JAX's names and field orders."""
+
+import enum
+from typing import Any, NamedTuple
+
+from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._precision import Precision
+
+__all__ = [
+    "ConvDimensionNumbers", "DotDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
+    "ScatterDimensionNumbers",
+]  # fmt: skip
+
+DotDimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+class RoundingMethod(enum.IntEnum):
+    """How `lax.round` treats halves."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+class GatherScatterMode(enum.Enum):
+    """What an index out of range does. `from_any` reads the names that `mode=` arguments take."""
+
+    CLIP = 0
+    FILL_OR_DROP = 1
+    PROMISE_IN_BOUNDS = 2
+    ONE_HOT = 3
+
+    @staticmethod
+    def from_any(s: Any) -> Any:
+        """The mode of a name ('clip', 'fill', 'drop', 'promise_in_bounds'), a mode, or None (the default)."""
+        names = {"clip": 0, "fill": 1, "drop": 1, "promise_in_bounds": 2, "one_hot": 3}
+        if s is None or isinstance(s, GatherScatterMode):
+            return s
+        if s in names:
+            return GatherScatterMode(names[s])
+        raise UsageError(message(f"GatherScatterMode.from_any: got {s!r}", ", ".join(names), "mode='clip'"))
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """The places of batch, feature and spatial axes in the operands and the result of a convolution."""
+
+    lhs_spec: tuple[int, ...]
+    rhs_spec: tuple[int, ...]
+    out_spec: tuple[int, ...]
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which axes of the operand, the indices and the result belong together in `lax.gather`."""
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axes of the operand, the indices and the updates belong together in `lax.scatter`."""
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()

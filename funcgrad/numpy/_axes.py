@@ -1,0 +1,93 @@
+"""Axes, shapes and counts as users give them -> canonical tuples of Python integers.
+
+Everything that must be known while tracing comes through here, so that a traced value in its place raises one clear error.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
+from funcgrad.trace.interpreter import Tracer
+from funcgrad.trace.value import Value
+
+
+def static_int(x: Any, name: str, arg: str) -> int:
+    """A Python integer; a traced value raises ConcretizationTypeError, naming the argument."""
+    if x.__class__ is int:
+        return x
+    if isinstance(x, Tracer):
+        x = x.concrete() if x.concrete() is not None else x
+        if isinstance(x, Tracer):
+            raise ConcretizationTypeError(x, f"fnp.{name} needs the number {arg} while tracing")
+    try:
+        return operator.index(np.asarray(x)[()] if isinstance(x, Value) else x)
+    except TypeError:
+        raise TypeError(message(f"fnp.{name}: got {x!r} for {arg}", "an integer", f"int({arg})")) from None
+
+
+def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:
+    """A tuple of Python integers from an integer or a sequence of them."""
+    if x.__class__ is tuple and all([i.__class__ is int for i in x]):
+        return x
+    if isinstance(x, (Value, np.ndarray)) and x.ndim == 1:
+        return tuple([static_int(i, name, arg) for i in static_array(x, name, arg)])
+    if isinstance(x, Sequence) and not isinstance(x, (str, bytes)):
+        return tuple([static_int(i, name, arg) for i in x])
+    return (static_int(x, name, arg),)
+
+
+def static_array(x: Any, name: str, arg: str) -> np.ndarray:
+    """The numbers of an argument that must be known while tracing."""
+    if isinstance(x, Tracer):
+        known = x.concrete()
+        if known is None:
+            raise ConcretizationTypeError(x, f"fnp.{name} needs the numbers of {arg} while tracing")
+        x = known
+    return np.asarray(x)
+
+
+def shape_of(shape: Any, name: str, arg: str = "shape") -> tuple[int, ...]:
+    """A shape: an integer or a sequence of integers, none negative."""
+    out = static_ints(shape, name, arg)
+    if any([n < 0 for n in out]):
+        raise ShapeError(message(f"fnp.{name}: got {arg}={shape}", "extents of 0 or more", f"check where {arg} comes from"))
+    return out
+
+
+def axis_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> int:
+    """One axis as a number from 0 to ndim - 1; negative ones count from the end."""
+    i = axis if axis.__class__ is int else static_int(axis, name, arg)
+    if -ndim <= i < ndim:
+        return i + ndim if i < 0 else i
+    raise AxisError(
+        message(
+            f"fnp.{name}: got {arg}={i} for an array with {ndim} axes",
+            f"{-ndim} to {ndim - 1}" if ndim else "no axis at all: the array is a scalar",
+            "check x.shape, or add an axis with x[..., None]",
+        )
+    )
+
+
+class AxisError(UsageError, np.exceptions.AxisError):
+    """An axis out of range (caught as NumPy's AxisError, a ValueError and IndexError)."""
+
+    def __init__(self, text: str):
+        np.exceptions.AxisError.__init__(self, text)
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else np.exceptions.AxisError.__str__(self)
+
+
+def axes_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> tuple[int, ...]:
+    """Distinct axes in order; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    if axis.__class__ is int:
+        return (axis_of(axis, ndim, name, arg),)
+    axes = [axis_of(a, ndim, name, arg) for a in static_ints(axis, name, arg)]
+    if len(set(axes)) < len(axes):
+        raise UsageError(message(f"fnp.{name}: got {arg}={axis}", "each axis once", f"remove the repeated one from {arg}"))
+    return tuple(sorted(axes))

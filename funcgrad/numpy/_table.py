@@ -1,0 +1,135 @@
+"""How a row of a table becomes a public function: promotion of one kind, one primitive, a docstring.
+
+In: a name, an operator, a sentence. Out: a function with NumPy's signature. Used by `elementwise.py` and `compare.py`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import DtypeError, message
+from funcgrad.numpy._promote import binary, binary_inexact, check_unsupported, operand, unary_inexact
+from funcgrad.trace.value import Value, aval_of
+
+
+def _named(f: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    f.__name__ = f.__qualname__ = name
+    f.__module__ = "funcgrad.numpy"
+    f.__doc__ = doc
+    return f
+
+
+_FLOAT_DOC = """{doc}
+
+Args: x: array or scalar of any shape; bool and integers become the default float (float32).
+Returns: an array of the shape of x, in its dtype.
+Raises: TypeError for sequences and other objects that are not arrays; use `fnp.asarray` first.
+
+>>> fnp.{name}({sample})
+"""
+
+_SAME_DOC = """{doc}
+
+Args: x: array or scalar of any shape and dtype{allowed}.
+Returns: an array of the shape of x{result}.
+Raises: TypeError for sequences and for dtypes that the operation does not take.
+
+>>> fnp.{name}({sample})
+"""
+
+_BINARY_DOC = """{doc}
+
+Args: {a}, {b}: arrays or scalars whose shapes broadcast; they are brought to one dtype (Python scalars do not widen){kind}.
+Returns: an array of the broadcast shape{result}.
+Raises: ShapeError where the shapes do not broadcast; TypeError for sequences.
+
+>>> fnp.{name}({sample})
+"""
+
+
+def unary_float(name: str, op: Callable[..., Any], doc: str, sample: str = "0.5") -> Callable[..., Any]:
+    """f(x, /) of a float or complex x; bool and integers are converted."""
+
+    def f(x: Any, /) -> Any:
+        return unary_inexact(op, x, name)
+
+    return _named(f, name, _FLOAT_DOC.format(doc=doc, name=name, sample=sample))
+
+
+def unary_same(
+    name: str,
+    op: Callable[..., Any],
+    doc: str,
+    *,
+    allowed: frozenset = dt.NUMBERS,
+    bools: Callable[..., Any] | None = None,
+    result: str = ", in its dtype",
+    sample: str = "-1.5",
+) -> Callable[..., Any]:
+    """f(x, /) in x's own dtype. `bools` is what happens to booleans (None: they are not allowed)."""
+
+    def f(x: Any, /) -> Any:
+        if not isinstance(x, Value):
+            x = operand(x, name, "x")
+        dtype = aval_of(x).dtype
+        if dtype in allowed:
+            return op(x)
+        if dtype == dt.bool_ and bools is not None:
+            return bools(x)
+        raise wrong_dtype(name, x, allowed)
+
+    kinds = "" if dt.INEXACT <= allowed else " that is bool or integer"
+    return _named(f, name, _SAME_DOC.format(doc=doc, name=name, sample=sample, allowed=kinds, result=result))
+
+
+def wrong_dtype(name: str, x: Any, allowed: frozenset, fix: str = "x.astype('float32')") -> DtypeError:
+    """The error for an operand of a dtype that the function does not take."""
+    names = ", ".join(sorted(dt.short_name(d) for d in allowed))
+    return DtypeError(
+        message(f"fnp.{name}: got {aval_of(x).str_short()}", f"dtypes {names}", f"convert first, for example with {fix}")
+    )
+
+
+def binary_float(name: str, op: Callable[..., Any], doc: str, sample: str = "1.0, 2.0") -> Callable[..., Any]:
+    """f(x1, x2, /) in their common float or complex dtype."""
+
+    def f(x1: Any, x2: Any, /) -> Any:
+        return binary_inexact(op, x1, x2, name)
+
+    kind = ", integers to the default float"
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind=kind, result="", sample=sample))
+
+
+def binary_same(name: str, op: Callable[..., Any], doc: str, *, result: str = "", sample: str = "1.0, 2.0") -> Callable[..., Any]:
+    """f(x1, x2, /) in their common dtype."""
+
+    def f(x1: Any, x2: Any, /) -> Any:
+        return binary(op, x1, x2, name)
+
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind="", result=result, sample=sample))
+
+
+def binary_compare(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """f(x, y, /) -> bool."""
+
+    def f(x: Any, y: Any, /) -> Any:
+        return binary(op, x, y, name)
+
+    result = ", of dtype bool"
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x", b="y", kind="", result=result, sample="1, 2"))
+
+
+def binary_ufunc(
+    name: str, op: Callable[..., Any], doc: str, *, inexact: bool = False, result: str = "", sample: str = "1.0, 2.0"
+) -> Callable[..., Any]:
+    """f(*args, out=None, where=None) of exactly two arguments: NumPy's ufunc signature."""
+    apply = binary_inexact if inexact else binary
+
+    def f(*args: Any, out: Any = None, where: Any = None) -> Any:
+        if out is not None or where is not None:
+            check_unsupported(name, out=out, where=where)
+        if len(args) != 2:
+            raise TypeError(message(f"fnp.{name}: got {len(args)} arguments", "two arrays or scalars", f"fnp.{name}(x1, x2)"))
+        return apply(op, args[0], args[1], name)
+
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind="", result=result, sample=sample))

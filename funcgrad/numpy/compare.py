@@ -1,0 +1,303 @@
+"""Comparisons, logic, bits, and tests of numbers: equal, less, logical_and, bitwise_and, isnan, isclose, array_equal ..."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.bridge.array import from_numpy
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import DtypeError, ShapeError, message
+from funcgrad.numpy._promote import (
+    as_value,
+    binary,
+    check_unsupported,
+    common_shape,
+    operand,
+    scalar_array,
+    unify,
+)
+from funcgrad.numpy._table import binary_compare, binary_same, binary_ufunc, unary_same, wrong_dtype
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops._family import full, like
+from funcgrad.ops.reduce import reduce_and
+from funcgrad.trace.value import Value, aval_of
+
+__all__ = [
+    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isclose", "iscomplex",
+    "iscomplexobj", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "iterable",
+    "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "right_shift",
+    "signbit",
+]  # fmt: skip
+
+# --- comparisons --------------------------------------------------------------------------------------------------------
+
+
+def _ordered(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Complex numbers are ordered as NumPy orders them: by the real part, then by the imaginary part."""
+
+    def compare(x: Any, y: Any) -> Any:
+        if aval_of(x).dtype not in dt.COMPLEXES:
+            return op(x, y)
+        rx, ry = ew.real(x), ew.real(y)
+        return ew.select_n(ew.eq(rx, ry), op(rx, ry), op(ew.imag(x), ew.imag(y)))
+
+    return compare
+
+
+equal = binary_compare("equal", ew.eq, "Whether x == y.")
+not_equal = binary_compare("not_equal", ew.ne, "Whether x != y; True where one of them is NaN.")
+less = binary_compare("less", _ordered(ew.lt), "Whether x < y.")
+less_equal = binary_compare("less_equal", _ordered(ew.le), "Whether x <= y.")
+greater = binary_compare("greater", _ordered(ew.gt), "Whether x > y.")
+greater_equal = binary_compare("greater_equal", _ordered(ew.ge), "Whether x >= y.")
+
+# --- logic: of whether numbers are not zero -------------------------------------------------------------------------------
+
+
+def truth(x: Any) -> Any:
+    """Whether x is not zero, as bool (a scalar stays one)."""
+    if not isinstance(x, Value):
+        return np.bool_(bool(x))
+    return x if x.aval.dtype == dt.bool_ else ew.ne(x, like(x, 0))
+
+
+def _logical(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def f(*args: Any, out: Any = None, where: Any = None) -> Any:
+        if out is not None or where is not None:
+            check_unsupported(name, out=out, where=where)
+        if len(args) != 2:
+            raise TypeError(message(f"fnp.{name}: got {len(args)} arguments", "two arrays or scalars", f"fnp.{name}(x1, x2)"))
+        x, y = [truth(operand(v, name, f"x{i + 1}")) for i, v in enumerate(args)]
+        return op(*common_shape(name, (x, y)))
+
+    f.__name__ = f.__qualname__ = name
+    f.__module__ = "funcgrad.numpy"
+    f.__doc__ = f"{doc}\n\nArgs: x1, x2: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape.\n\n>>> fnp.{name}(True, 0)\n"
+    return f
+
+
+logical_and = _logical("logical_and", ew.and_, "Whether both are not zero.")
+logical_or = _logical("logical_or", ew.or_, "Whether one of them is not zero.")
+logical_xor = _logical("logical_xor", ew.xor, "Whether exactly one of them is not zero.")
+
+
+def logical_not(x: Any, /) -> Any:
+    """Whether x is zero, as bool of the shape of x."""
+    return ew.not_(truth(operand(x, "logical_not", "x")))
+
+
+# --- bits -----------------------------------------------------------------------------------------------------------------
+
+_BITS = dt.INTEGERS | dt.BOOLS
+
+
+def _of_bits(
+    name: str, op: Callable[..., Any], fix: str = "fnp.logical_and and its relatives, or x.astype(int)"
+) -> Callable[..., Any]:
+    def checked(x: Any, *ys: Any) -> Any:
+        if aval_of(x).dtype not in _BITS:
+            raise DtypeError(message(f"fnp.{name}: got {aval_of(x).str_short()}", "integers and booleans", fix))
+        return op(x, *ys)
+
+    return checked
+
+
+bitwise_and = binary_ufunc(
+    "bitwise_and", _of_bits("bitwise_and (&)", ew.and_), "Bits that are set in both (of booleans: and).", sample="6, 3"
+)
+bitwise_or = binary_ufunc(
+    "bitwise_or", _of_bits("bitwise_or (|)", ew.or_), "Bits that are set in one (of booleans: or).", sample="6, 3"
+)
+bitwise_xor = binary_ufunc("bitwise_xor", _of_bits("bitwise_xor (^)", ew.xor), "Bits that are set in exactly one.", sample="6, 3")
+invert = unary_same("invert", ew.not_, "All bits flipped (of booleans: not).", allowed=_BITS, sample="6")
+bitwise_not = bitwise_invert = invert
+
+
+def _shift(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(x: Any, n: Any) -> Any:
+        if aval_of(x).dtype == dt.bool_:
+            x, n = [v.astype(dt.int64) if isinstance(v, Value) else np.int64(v) for v in (x, n)]
+        return op(x, n)
+
+    return _of_bits(name, checked, "x.astype(int)")
+
+
+def _right(x: Any, n: Any) -> Any:
+    return (ew.shift_right_logical if aval_of(x).dtype in dt.UNSIGNED else ew.shift_right_arithmetic)(x, n)
+
+
+left_shift = binary_same(
+    "left_shift", _shift("left_shift (<<)", ew.shift_left), "x1 with its bits moved x2 places up.", sample="1, 3"
+)
+
+
+def bitwise_left_shift(x: Any, y: Any, /) -> Any:
+    """As `left_shift(x, y)`; the array API's name."""
+    return left_shift(x, y)
+
+
+right_shift = binary_same(
+    "right_shift",
+    _shift("right_shift (>>)", _right),
+    "x1 with its bits moved x2 places down; signed numbers keep their sign.",
+    sample="8, 3",
+)
+bitwise_right_shift = right_shift
+
+
+def bitwise_count(x: Any, /) -> Any:
+    """The number of ones in the bits of |x|, uint8."""
+    v = operand(x, "bitwise_count", "x")
+    if aval_of(v).dtype not in _BITS:
+        raise wrong_dtype("bitwise_count", v, _BITS, "x.astype(int)")
+    if aval_of(v).dtype == dt.bool_:
+        return ew.convert(as_value(v, "bitwise_count"), dt.uint8)
+    v = ew.abs(v) if aval_of(v).dtype in dt.SIGNED else v
+    return ew.convert(ew.population_count(v), dt.uint8)
+
+
+# --- tests of numbers -----------------------------------------------------------------------------------------------------
+
+
+def _parts(op: Callable[..., Any], join: Callable[..., Any], exact: bool, name: str, x: Any) -> Any:
+    """`op` of a float; of complex x both parts joined; `exact` for bool and integers."""
+    x = operand(x, name, "x")
+    dtype = aval_of(x).dtype
+    if dtype in dt.COMPLEXES:
+        return join(op(ew.real(x)), op(ew.imag(x)))
+    if dtype in dt.FLOATS:
+        return op(x)
+    dt.category(dtype)
+    return full(aval_of(x).shape, np.bool_(exact))
+
+
+def isnan(x: Any, /) -> Any:
+    """Whether x is NaN; bool of the shape of x."""
+    return _parts(lambda v: ew.ne(v, v), ew.or_, False, "isnan", x)
+
+
+def isfinite(x: Any, /) -> Any:
+    """Whether x is neither infinite nor NaN; bool of the shape of x."""
+    return _parts(ew.is_finite, ew.and_, True, "isfinite", x)
+
+
+def _is_infinite(v: Any) -> Any:
+    return ew.eq(ew.abs(v), like(v, np.inf))
+
+
+def isinf(x: Any, /) -> Any:
+    """Whether x is infinite; bool of the shape of x."""
+    return _parts(_is_infinite, ew.or_, False, "isinf", x)
+
+
+def _one_sided(name: str, x: Any, out: Any, sign: float) -> Any:
+    check_unsupported(name, out=out)
+    v = operand(x, name, "x")
+    if aval_of(v).dtype in dt.COMPLEXES:
+        raise wrong_dtype(name, v, dt.REALS, "x.real")
+    return _parts(lambda w: ew.eq(w, like(w, sign * np.inf)), ew.or_, False, name, v)
+
+
+def isposinf(x: Any, /, out: Any = None) -> Any:
+    """Whether real x is +inf; bool of the shape of x."""
+    return _one_sided("isposinf", x, out, 1.0)
+
+
+def isneginf(x: Any, /, out: Any = None) -> Any:
+    """Whether real x is -inf; bool of the shape of x."""
+    return _one_sided("isneginf", x, out, -1.0)
+
+
+def signbit(x: Any, /) -> Any:
+    """Whether the sign of real x is minus, also of -0.0 and NaN; bool of the shape of x."""
+    v = operand(x, "signbit", "x")
+    dtype = aval_of(v).dtype
+    if dtype in dt.COMPLEXES:
+        raise wrong_dtype("signbit", v, dt.REALS, "x.real")
+    if dtype in dt.FLOATS:
+        v = v if isinstance(v, Value) else scalar_array(v)
+        signed = np.dtype(f"int{dtype.itemsize * 8}")
+        return ew.lt(ew.bitcast_convert_type(v, new_dtype=signed), signed.type(0))
+    return ew.lt(v, like(v, 0)) if dtype in dt.SIGNED else full(aval_of(v).shape, np.False_)
+
+
+def iscomplex(x: Any) -> Any:
+    """Whether the imaginary part is not 0; bool of the shape of x."""
+    v = as_value(x, "iscomplex", "x")
+    return ew.ne(ew.imag(v), like(ew.imag(v), 0)) if v.dtype in dt.COMPLEXES else full(v.shape, np.False_)
+
+
+def isreal(x: Any) -> Any:
+    """Whether the imaginary part is 0; bool of the shape of x."""
+    return ew.not_(iscomplex(x))
+
+
+def _dtype_of(x: Any) -> np.dtype:
+    return x.dtype if isinstance(x, Value) else np.asarray(x).dtype
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether x has a complex dtype (a Python bool)."""
+    return _dtype_of(x) in dt.COMPLEXES
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether x has no complex dtype (a Python bool)."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether `element` is a Python or NumPy scalar, or an array without axes."""
+    return np.isscalar(element) or isinstance(element, (Value, np.ndarray)) and element.ndim == 0
+
+
+def iterable(y: Any) -> bool:
+    """Whether y can be iterated over (arrays with axes can)."""
+    return y.ndim > 0 if isinstance(y, Value) else bool(np.iterable(y))
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """Whether |a - b| <= atol + rtol * |b|; infinities are close to themselves, NaN to nothing (with equal_nan: to NaN).
+
+    Args: a, b: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape.
+
+    >>> fnp.isclose(1.0, 1.0 + 1e-7)
+    """
+    x, y = unify("isclose", a, b)
+    same = ew.eq(x, y)
+    if aval_of(x).dtype not in dt.INEXACT:
+        x, y = [ew.convert(as_value(v, "isclose"), dt.float64) for v in (x, y)]
+    size = ew.abs(y)
+    limit = binary(ew.add, binary(ew.mul, size, rtol, "isclose"), atol, "isclose")
+    distance = ew.abs(ew.sub(x, y))
+    close = ew.or_(ew.and_(binary(ew.le, distance, limit, "isclose"), ew.and_(isfinite(x), isfinite(y))), same)
+    return ew.or_(close, ew.and_(isnan(x), isnan(y))) if equal_nan else close
+
+
+def _all(x: Any) -> Any:
+    return reduce_and(x, axes=tuple(range(x.ndim))) if x.ndim else x
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """Whether all elements are close, as `isclose` says; a bool scalar."""
+    return _all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether shapes and elements are equal; a bool scalar. equal_nan: NaN equals NaN."""
+    x, y = as_value(a1, "array_equal", "a1"), as_value(a2, "array_equal", "a2")
+    if x.shape != y.shape:
+        return from_numpy(np.False_)
+    same = equal(x, y)
+    return _all(ew.or_(same, ew.and_(isnan(x), isnan(y))) if equal_nan else same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether the arrays are equal after broadcasting; False where they do not broadcast."""
+    x, y = as_value(a1, "array_equiv", "a1"), as_value(a2, "array_equiv", "a2")
+    try:
+        return _all(equal(x, y))
+    except ShapeError:
+        return from_numpy(np.False_)

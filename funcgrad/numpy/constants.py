@@ -1,0 +1,75 @@
+"""Constants, and the index tricks `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`."""
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy.creation import arange, asarray, linspace, meshgrid
+from funcgrad.numpy.join import concatenate, stack
+from funcgrad.numpy.shape import atleast_1d, expand_dims, transpose
+
+__all__ = ["c_", "e", "euler_gamma", "index_exp", "inf", "mgrid", "nan", "newaxis", "ogrid", "pi", "r_", "s_"]
+
+e, pi, euler_gamma, inf, nan, newaxis = np.e, np.pi, np.euler_gamma, np.inf, np.nan, None
+index_exp, s_ = np.index_exp, np.s_
+
+
+def _line(item: slice) -> Any:
+    """The numbers of a slice: start:stop:step, or start:stop:5j for five numbers with the end."""
+    start, step = item.start or 0, 1 if item.step is None else item.step
+    if isinstance(step, complex):
+        return linspace(start, item.stop, int(abs(step)))
+    return arange(start, item.stop, step)
+
+
+class _Grid:
+    """`mgrid[0:2, 0:3]`: coordinate arrays of a grid, whole (mgrid) or open (ogrid)."""
+
+    def __init__(self, sparse: bool):
+        self._sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _line(key)
+        grids = meshgrid(*[_line(k) for k in key], sparse=self._sparse, indexing="ij")
+        return grids if self._sparse else stack(grids)
+
+
+class _Join:
+    """`r_[1:4, 0, x]` and `c_[x, y]`: arrays, numbers and slices joined along an axis."""
+
+    def __init__(self, axis: int, ndmin: int, trans1d: int):
+        self._defaults = (axis, ndmin, trans1d)
+
+    def __getitem__(self, key: Any) -> Any:
+        items = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, trans1d = self._defaults
+        if items and isinstance(items[0], str):
+            axis, ndmin, trans1d = self._directive(items.pop(0), axis, ndmin, trans1d)
+        return concatenate([self._prepared(i, ndmin, trans1d) for i in items], axis)
+
+    def _directive(self, text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int, int]:
+        try:
+            numbers = [int(n) for n in text.split(",")]
+        except ValueError:
+            raise UsageError(
+                message(f"fnp.r_: got the directive {text!r}", "'axis', 'axis,ndmin' or 'axis,ndmin,trans1d'", "'0,2'")
+            ) from None
+        return tuple([*numbers, *(axis, ndmin, trans1d)[len(numbers) :]])  # type: ignore[return-value]
+
+    def _prepared(self, item: Any, ndmin: int, trans1d: int) -> Any:
+        x = atleast_1d(_line(item) if isinstance(item, slice) else asarray(item))
+        missing = ndmin - x.ndim
+        if missing <= 0:
+            return x
+        out = expand_dims(x, tuple(range(missing)))
+        # The array's own axes start at trans1d; -1 puts them last.
+        start = trans1d if trans1d >= 0 else ndmin - x.ndim + 1 + trans1d
+        order = list(range(missing))
+        order[start:start] = range(missing, ndmin)
+        return transpose(out, tuple(order))
+
+
+mgrid, ogrid = _Grid(sparse=False), _Grid(sparse=True)
+r_, c_ = _Join(0, 1, -1), _Join(-1, 2, 0)

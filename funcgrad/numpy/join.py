@@ -1,0 +1,200 @@
+"""Putting arrays together and taking them apart: concatenate, stack, split, append, block, pad's relatives."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import axis_of, static_array, static_int
+from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype
+from funcgrad.numpy.shape import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
+from funcgrad.ops import shape as ops
+from funcgrad.trace.value import Value
+
+__all__ = [
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split",
+    "stack", "vsplit", "vstack",
+]  # fmt: skip
+
+
+def values_of(arrays: Any, name: str) -> list[Any]:
+    """The arrays of a sequence (or the slices of one array along its first axis) in their common dtype."""
+    if isinstance(arrays, (Value, np.ndarray)):
+        if arrays.ndim == 0:
+            raise ShapeError(message(f"fnp.{name}: got a scalar", "a sequence of arrays", f"fnp.{name}([x, y])"))
+        arrays = [arrays[i] for i in range(arrays.shape[0])]
+    if not isinstance(arrays, Sequence) or not len(arrays):
+        came = "an empty sequence" if isinstance(arrays, Sequence) else f"a value of type {type(arrays).__name__}"
+        raise UsageError(message(f"fnp.{name}: got {came}", "a list or tuple of one or more arrays", f"fnp.{name}([x, y])"))
+    xs = [as_value(x, name, f"arrays[{i}]") for i, x in enumerate(arrays)]
+    first = xs[0].aval
+    if all([x.aval.dtype == first.dtype for x in xs]):
+        return xs
+    return common_dtype(*xs)
+
+
+def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    """The arrays one after the other along `axis` (None: flattened first).
+
+    Args: arrays: sequence of arrays whose other extents are equal; they are brought to one dtype, or to `dtype`.
+    Raises: ShapeError naming the shapes where the other extents differ.
+
+    >>> fnp.concatenate([fnp.zeros(2), fnp.ones(3)])
+    """
+    xs = values_of(arrays, "concatenate")
+    if dtype is not None:
+        xs = [cast(x, dt.canonical(dtype)) for x in xs]
+    if axis is None:
+        xs, i = [ravel(x) for x in xs], 0
+    else:
+        i = axis_of(axis, xs[0].ndim, "concatenate")
+    others = {x.shape[:i] + x.shape[i + 1 :] if x.ndim == xs[0].ndim else x.shape for x in xs}
+    if len(others) > 1 or len({x.ndim for x in xs}) > 1:
+        raise ShapeError(
+            message(
+                f"fnp.concatenate: got shapes {', '.join(str(x.shape) for x in xs)} along axis {i}",
+                "equal ranks, and equal extents on the other axes",
+                "fnp.stack for a new axis, x[None] to add one",
+            )
+        )
+    return xs[0] if len(xs) == 1 else ops.concatenate(*xs, dimension=i)
+
+
+def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+    """As `concatenate(arrays, axis)`; the array API's name."""
+    return concatenate(arrays, axis)
+
+
+def stack(arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> Any:
+    """The arrays, all of one shape, along a new `axis`.
+
+    >>> fnp.stack([fnp.zeros(3), fnp.ones(3)]).shape
+    """
+    check_unsupported("stack", out=out)
+    xs = values_of(arrays, "stack")
+    if len({x.shape for x in xs}) > 1:
+        raise ShapeError(
+            message(
+                f"fnp.stack: got shapes {', '.join(str(x.shape) for x in xs)}",
+                "arrays of one shape",
+                "fnp.concatenate, or broadcast_arrays first",
+            )
+        )
+    i = axis_of(axis, xs[0].ndim + 1, "stack")
+    return concatenate([expand_dims(x, i) for x in xs], i, dtype)
+
+
+def _joined(name: str, tup: Any, prepare: Callable[..., Any], axis: Callable[[Any], int], dtype: Any) -> Any:
+    xs = [prepare(x) for x in values_of(tup, name)]
+    return concatenate(xs, axis(xs[0]), dtype)
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays below each other (axis 0); vectors are rows."""
+    return _joined("vstack", tup, atleast_2d, lambda x: 0, dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays beside each other (axis 1, or 0 for vectors)."""
+    return _joined("hstack", tup, atleast_1d, lambda x: 0 if x.ndim == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays behind each other (axis 2)."""
+    return _joined("dstack", tup, atleast_3d, lambda x: 2, dtype)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix; matrices beside each other."""
+    return _joined("column_stack", tup, lambda x: transpose(atleast_2d(x)) if x.ndim < 2 else x, lambda x: 1, None)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """`values` after `arr` along `axis` (None: both flattened)."""
+    return concatenate([as_value(arr, "append", "arr"), as_value(values, "append", "values")], axis)
+
+
+def block(arrays: Any) -> Any:
+    """An array from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one before."""
+    depth = _depth(arrays)
+    rank = max(depth, max([x.ndim for x in _blocks(arrays)]))
+    return _block(arrays, depth, rank)
+
+
+def _depth(x: Any) -> int:
+    if not isinstance(x, list):
+        return 0
+    depths = {_depth(i) for i in x}
+    if len(depths) != 1:
+        raise UsageError(
+            message(
+                "fnp.block: got lists nested to different depths" if x else "fnp.block: got an empty list",
+                "lists of one depth",
+                "fnp.block([[a, b], [c, d]])",
+            )
+        )
+    return 1 + depths.pop()
+
+
+def _blocks(x: Any) -> list[Any]:
+    return [b for i in x for b in _blocks(i)] if isinstance(x, list) else [as_value(x, "block", "arrays")]
+
+
+def _block(x: Any, depth: int, rank: int) -> Any:
+    if depth == 0:
+        value = as_value(x, "block", "arrays")
+        return expand_dims(value, tuple(range(rank - value.ndim))) if value.ndim < rank else value
+    return concatenate([_block(i, depth - 1, rank) for i in x], -depth)
+
+
+def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool) -> list[Any]:
+    x = as_value(ary, name, "ary")
+    i = axis_of(axis, x.ndim, name)
+    n = x.shape[i]
+    where = static_array(indices_or_sections, name, "indices_or_sections")
+    if where.ndim == 0:
+        parts = static_int(indices_or_sections, name, "indices_or_sections")
+        if parts < 1 or even and n % parts:
+            raise UsageError(
+                message(
+                    f"fnp.{name}: got {parts} sections of extent {n}",
+                    "a positive number that divides the extent",
+                    "fnp.array_split for unequal parts",
+                )
+            )
+        size, rest = divmod(n, parts)
+        edges = [0]
+        for k in range(parts):
+            edges.append(edges[-1] + size + (k < rest))
+        pairs = list(zip(edges, edges[1:]))
+    else:
+        edges = [0, *[int(k) for k in where], n]
+        pairs = [slice(a, b).indices(n)[:2] for a, b in zip(edges, [*edges[1:-1], None])]
+    return [cut(x, i, a, max(a, b)) for a, b in pairs]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """Parts along `axis`: a number of equal sections, or the places where to cut. Raises UsageError for unequal sections."""
+    return _split("split", ary, indices_or_sections, axis, True)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """As `split`; sections may be unequal, the first ones are longer by one."""
+    return _split("array_split", ary, indices_or_sections, axis, False)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 0."""
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 1 (axis 0 of a vector)."""
+    return split(ary, indices_or_sections, 0 if as_value(ary, "hsplit", "ary").ndim == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 2."""
+    return split(ary, indices_or_sections, 2)

@@ -1,0 +1,175 @@
+"""The methods of arrays and tracers, as np.ndarray has them, by forwarding to the functions. Installed on `trace.value.Value`."""
+
+import types
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
+from funcgrad.numpy import arithmetic, creation, cumulative, diagonal, elementwise, reductions, shape, sorting, take
+from funcgrad.numpy import contract as products
+from funcgrad.numpy.operators import concrete
+from funcgrad.trace.value import Value
+
+# name -> function whose first argument is the array
+FORWARDED = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
+    "choose": take.choose,
+    "clip": arithmetic.clip,
+    "compress": take.compress,
+    "conj": elementwise.conj,
+    "conjugate": elementwise.conj,
+    "cumprod": cumulative.cumprod,
+    "cumsum": cumulative.cumsum,
+    "diagonal": diagonal.diagonal,
+    "dot": products.dot,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": take.nonzero,
+    "partition": sorting.partition,
+    "prod": reductions.prod,
+    "ptp": reductions.ptp,
+    "ravel": shape.ravel,
+    "repeat": shape.repeat,
+    "round": arithmetic.round,
+    "searchsorted": sorting.searchsorted,
+    "sort": sorting.sort,
+    "squeeze": shape.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": shape.swapaxes,
+    "take": take.take,
+    "trace": diagonal.trace,
+    "var": reductions.var,
+}
+
+
+def _reshape(self: Value, *args: Any, order: str = "C", copy: Any = None) -> Any:
+    """x.reshape(2, 3) or x.reshape((2, 3)); see `fnp.reshape`."""
+    return shape.reshape(self, args[0] if len(args) == 1 else args, order, copy=copy)
+
+
+def _transpose(self: Value, *args: Any) -> Any:
+    """x.transpose(), x.transpose(1, 0) or x.transpose((1, 0)); see `fnp.transpose`."""
+    return shape.transpose(self, None if not args else args[0] if len(args) == 1 else args)
+
+
+def _flatten(self: Value, order: str = "C") -> Any:
+    """All elements in one axis."""
+    return shape.ravel(self, order)
+
+
+def _astype(self: Value, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None) -> Any:
+    """The array in another dtype; see `fnp.astype`. order, casting, subok and copy of NumPy make no difference here."""
+    return creation.astype(self, dtype)
+
+
+def _copy(self: Value, order: Any = None) -> Any:
+    """The array itself: it is immutable."""
+    return self
+
+
+def _view(self: Value, dtype: Any = None, type: Any = None) -> Any:
+    """The same bits in another dtype; the last axis grows or shrinks where the width differs."""
+    if type is not None:
+        raise UsageError(message(f"view: got type={type}", "a dtype", "x.view('int32')"))
+    if dtype is None:
+        return self
+    target = dt.canonical(dtype)
+    if target == self.aval.dtype:
+        return self
+    old, new = self.aval.dtype.itemsize, target.itemsize
+    convert = elementwise.ew.bitcast_convert_type
+    x: Any = self
+    if old == new:
+        return convert(x, new_dtype=target)
+    if not x.ndim or new > old and x.shape[-1] * old % new:
+        raise UsageError(
+            message(
+                f"view: got {x.aval.str_short()} for {target}",
+                "a last axis whose bytes divide evenly",
+                "x.astype for numbers, x[..., None]",
+            )
+        )
+    if new > old:
+        return convert(shape.reshape(x, (*x.shape[:-1], -1, new // old)), new_dtype=target)
+    out = convert(x, new_dtype=target)
+    return shape.reshape(out, (*x.shape[:-1], x.shape[-1] * old // new))
+
+
+def _numbers(self: Value, what: str) -> np.ndarray:
+    known = concrete(self)
+    if known is None:
+        raise ConcretizationTypeError(self, f"{what} was called on it")
+    return known
+
+
+def _item(self: Value, *args: Any) -> Any:
+    """One element as a Python scalar: of an array with one element, or at the given index."""
+    return _numbers(self, "item()").item(*[int(a) if not isinstance(a, tuple) else a for a in args])
+
+
+def _tolist(self: Value) -> Any:
+    """The numbers as nested lists of Python scalars."""
+    return _numbers(self, "tolist()").tolist()
+
+
+def _tobytes(self: Value, order: str = "C") -> bytes:
+    """The bytes of the numbers."""
+    return _numbers(self, "tobytes()").tobytes(order)  # type: ignore[arg-type]
+
+
+def _block_until_ready(self: Value) -> Value:
+    """The value itself: nothing is pending."""
+    return self
+
+
+def _namespace(self: Value, *, api_version: Any = None) -> Any:
+    """The module of the array API: `funcgrad.numpy`."""
+    return _MODULE[0]
+
+
+_MODULE: list[types.ModuleType] = []
+
+_METHODS = {
+    "astype": _astype,
+    "block_until_ready": _block_until_ready,
+    "copy": _copy,
+    "flatten": _flatten,
+    "item": _item,
+    "reshape": _reshape,
+    "tobytes": _tobytes,
+    "tolist": _tolist,
+    "transpose": _transpose,
+    "view": _view,
+    "__array_namespace__": _namespace,
+}
+
+_PROPERTIES = {
+    "T": (lambda self: shape.transpose(self), "The axes in reversed order."),
+    "mT": (lambda self: shape.matrix_transpose(self), "The last two axes swapped."),
+    "real": (lambda self: elementwise.real(self), "The real part."),
+    "imag": (lambda self: elementwise.imag(self), "The imaginary part."),
+    "itemsize": (lambda self: self.aval.dtype.itemsize, "The size of one element in bytes."),
+    "nbytes": (lambda self: self.aval.size * self.aval.dtype.itemsize, "The size of all elements in bytes."),
+    "flat": (lambda self: shape.ravel(self), "All elements in one axis."),
+}
+
+
+def install(namespace: types.ModuleType) -> None:
+    """Put the methods on `Value`. `namespace` is what `x.__array_namespace__()` gives."""
+    _MODULE[:] = [namespace]
+    cls: Any = Value
+    for name, f in FORWARDED.items():
+        setattr(cls, name, f)
+    for name, f in _METHODS.items():
+        setattr(cls, name, f)
+    for name, (get, doc) in _PROPERTIES.items():
+        setattr(cls, name, property(get, doc=doc))

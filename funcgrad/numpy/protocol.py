@@ -1,0 +1,124 @@
+"""NumPy's dispatch: `np.sin(x)`, `np.sum(x, axis=0)`, `np.where(...)` on an array or tracer call the function of that name here.
+
+A function without a counterpart raises and names the nearest one; so do arguments (`out=`, ...) that immutable
+arrays cannot honour.
+"""
+
+import difflib
+import types
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._promote import NOT_FOREIGN
+from funcgrad.trace.value import Value
+
+# NumPy's names that differ from those here.
+_RENAMED = {
+    "invert": "invert",
+    "conjugate": "conjugate",
+    "true_divide": "divide",
+    "absolute": "absolute",
+    "matrix_transpose": "matrix_transpose",
+}
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+_ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+_ARRAYS = (Value, np.ndarray, np.generic)
+
+
+def _missing(name: str, module: types.ModuleType) -> TypeError:
+    near = difflib.get_close_matches(name, module.__all__, n=1, cutoff=0.5)
+    return TypeError(
+        message(
+            f"np.{name} was called with an array of funcgrad, and funcgrad.numpy has no {name}",
+            "the functions of funcgrad.numpy",
+            f"fnp.{near[0]}" if near else f"np.{name}(np.asarray(x)) outside of traced functions",
+        )
+    )
+
+
+def _without_defaults(kwargs: dict[str, Any], name: str) -> dict[str, Any]:
+    """NumPy's keyword arguments, without those that are at their defaults."""
+    kept = {}
+    for key, value in kwargs.items():
+        if value is np._NoValue or key == "out" and (value is None or value == (None,)) or key == "where" and value is True:  # type: ignore[attr-defined]
+            continue
+        if key in ("casting", "subok", "like") and value in ("same_kind", True, None):
+            continue
+        if key == "out":
+            raise TypeError(message(f"np.{name}: got out=", "no out: arrays of funcgrad are immutable", f"x = np.{name}(...)"))
+        kept[key] = value
+    return kept
+
+
+def install(module: types.ModuleType) -> None:
+    """Put `__array_ufunc__` and `__array_function__` on `Value`, answering from `module` (funcgrad.numpy)."""
+
+    def array_ufunc(self: Value, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for x in inputs:
+            if not isinstance(x, NOT_FOREIGN) and not isinstance(x, (list, tuple)):
+                return NotImplemented
+        name = ufunc.__name__
+        kwargs = _without_defaults(kwargs, name)
+        inputs = tuple([module.asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs])
+        if method == "__call__":
+            f = getattr(module, _RENAMED.get(name, name), None)
+            if f is None:
+                raise _missing(name, module)
+            dtype = kwargs.pop("dtype", None)
+            if dtype is not None:
+                inputs = tuple([module.asarray(x, dtype) for x in inputs])
+            if kwargs:
+                raise UsageError(
+                    message(
+                        f"np.{name}: got {', '.join(kwargs)}",
+                        "the arrays alone",
+                        f"fnp.where(mask, fnp.{name}(...), otherwise) for where=",
+                    )
+                )
+            return f(*inputs)
+        if method == "reduce" and name in _REDUCTIONS:
+            kwargs.setdefault("axis", 0)
+            return getattr(module, _REDUCTIONS[name])(*inputs, **kwargs)
+        if method == "accumulate" and name in _ACCUMULATIONS:
+            return getattr(module, _ACCUMULATIONS[name])(inputs[0], axis=kwargs.get("axis", 0), dtype=kwargs.get("dtype"))
+        if method == "outer" and hasattr(module, name):
+            a, b = [module.asarray(x) for x in inputs]
+            return getattr(module, name)(module.expand_dims(a, tuple(range(a.ndim, a.ndim + b.ndim))), b)
+        raise TypeError(
+            message(
+                f"np.{name}.{method} was called with an array of funcgrad",
+                "ufunc calls, .reduce, .accumulate and .outer of the common ones",
+                "a function of funcgrad.numpy, or x.at[i].add(v) for np.add.at",
+            )
+        )
+
+    def array_function(self: Value, func: Any, types_: Any, args: Any, kwargs: Any) -> Any:
+        for t in types_:
+            if not issubclass(t, _ARRAYS):
+                return NotImplemented
+        name = func.__name__
+        home = func.__module__ or ""
+        place: Any = module
+        for part in home.split(".")[1:]:
+            place = getattr(place, part, None)
+        f = getattr(place, name, None) if place is not None else None
+        if f is None:
+            raise _missing(f"{home.removeprefix('numpy.')}.{name}" if "." in home else name, module)
+        try:
+            return f(*args, **_without_defaults(kwargs, name))
+        except TypeError as error:
+            if "unexpected keyword argument" in str(error):
+                raise TypeError(
+                    message(
+                        f"np.{name} was called with an array of funcgrad: {error}",
+                        f"the arguments of fnp.{name}",
+                        f"help(fnp.{name})",
+                    )
+                ) from None
+            raise
+
+    cls: Any = Value
+    cls.__array_ufunc__ = array_ufunc
+    cls.__array_function__ = array_function

@@ -1,0 +1,402 @@
+"""Reductions: sum, prod, max, min, any, all, argmax, argmin, mean, var, std, and what is made of them.
+
+Axes may be an integer, a tuple or None (all); `keepdims` leaves extents of 1; `where` masks elements, which then neither count
+nor take a gradient; `initial` is folded in at the end.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import axes_of, axis_of
+from funcgrad.numpy._promote import (
+    as_value,
+    broadcast_value,
+    cast,
+    check_unsupported,
+    common_inexact,
+    inexact_dtype,
+    operand,
+    scalar_array,
+)
+from funcgrad.numpy.elementwise import add, maximum, minimum, multiply, subtract
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops import reduce as ops
+from funcgrad.ops.shape import broadcast_in_dim, expand_dims, reshape
+from funcgrad.trace.value import Value
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum",
+    "var",
+]  # fmt: skip
+
+
+def as_bool(x: Any) -> Any:
+    """Where `x` is not zero, as booleans (NaN counts as True)."""
+    return x if x.aval.dtype == dt.bool_ else ew.ne(x, x.aval.dtype.type(0))
+
+
+def mask_for(x: Value, where: Any, name: str) -> Any:
+    """The argument `where` as booleans of the shape of `x`."""
+    mask = as_bool(as_value(where, name, "where"))
+    try:
+        fits = np.broadcast_shapes(mask.shape, x.shape) == x.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            message(
+                f"fnp.{name}: got where of shape {mask.shape} for an array of shape {x.shape}",
+                "a mask that repeats into that shape",
+                "where[:, None]",
+            )
+        )
+    return broadcast_value(mask, x.shape)
+
+
+def keep(out: Any, x: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """The outcome of a reduction with extents of 1 put back where `keepdims` asks for it."""
+    if not keepdims or not axes:
+        return out
+    return expand_dims(out, dimensions=axes)
+
+
+def _extreme(dtype: np.dtype, largest: bool) -> Any:
+    if dtype in dt.INEXACT:
+        return dtype.type(np.inf if largest else -np.inf)
+    if dtype == dt.bool_:
+        return np.bool_(largest)
+    info = np.iinfo(dtype)
+    return dtype.type(info.max if largest else info.min)
+
+
+def _sum_dtype(x: Value, dtype: Any, promote_integers: bool) -> np.dtype:
+    if dtype is not None:
+        return dt.canonical(dtype)
+    own = x.aval.dtype
+    if own in dt.INEXACT or not (promote_integers or own == dt.bool_):
+        return own
+    return dt.uint64 if own in dt.UNSIGNED else dt.int64
+
+
+def masked(x: Any, mask: Any, fill: Any) -> Any:
+    """x where the mask holds, otherwise the literal `fill`; the blocked places take no gradient."""
+    return ew.select_n(mask, fill, x)
+
+
+def _accumulate(
+    name: str, op: Callable[..., Any], fold: Callable[..., Any], identity: int, a: Any, axis: Any, dtype: Any, out: Any,
+    keepdims: Any, initial: Any, where: Any, promote_integers: bool,
+) -> Any:  # fmt: skip
+    if out is not None:
+        check_unsupported(name, out=out)
+    x = a if isinstance(a, Value) else as_value(a, name)
+    axes = axes_of(axis, x.aval.ndim, name)
+    x = cast(x, _sum_dtype(x, dtype, promote_integers))
+    if where is not None:
+        x = masked(x, mask_for(x, where, name), x.aval.dtype.type(identity))
+    result = keep(op(x, axes=axes) if axes else x, x, axes, keepdims)
+    return result if initial is None else fold(result, _initial(initial, name, x))
+
+
+def _initial(initial: Any, name: str, x: Value) -> Any:
+    value = operand(initial, name, "initial")
+    if getattr(value, "ndim", 0):
+        raise ShapeError(message(f"fnp.{name}: got initial of shape {value.shape}", "a scalar", "fold an array in yourself"))
+    return cast(value, x.aval.dtype)
+
+
+def sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None,
+    promote_integers: bool = True,
+) -> Any:  # fmt: skip
+    """The sum of the elements along `axis`.
+
+    Args: a: array. axis: integer, tuple or None (all). dtype: of the sum; without it floats keep theirs, bool and integers
+    become (u)int64 (`promote_integers=False`: keep theirs). keepdims: leave extents of 1. initial: scalar added to the sum.
+    where: boolean mask of what counts. out: must be None.
+    16-bit floats are accumulated in float32.
+
+    >>> fnp.sum(fnp.ones((2, 3)), axis=0)
+    """
+    return _accumulate("sum", ops.reduce_sum, add, 0, a, axis, dtype, out, keepdims, initial, where, promote_integers)
+
+
+def prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None,
+    promote_integers: bool = True,
+) -> Any:  # fmt: skip
+    """The product of the elements along `axis`. Arguments and dtypes as in `sum`; the gradient is exact with zeros in it."""
+    return _accumulate("prod", ops.reduce_prod, multiply, 1, a, axis, dtype, out, keepdims, initial, where, promote_integers)
+
+
+def _extremum(
+    name: str,
+    op: Callable[..., Any],
+    fold: Callable[..., Any],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    if out is not None:
+        check_unsupported(name, out=out)
+    x = a if isinstance(a, Value) else as_value(a, name)
+    axes = axes_of(axis, x.aval.ndim, name)
+    largest = name == "min"
+    if where is not None:
+        if initial is None:
+            raise UsageError(
+                message(
+                    f"fnp.{name}: got where without initial",
+                    "both: an empty selection has no extremum",
+                    f"fnp.{name}(a, where=m, initial=0)",
+                )
+            )
+        x = masked(x, mask_for(x, where, name), _extreme(x.aval.dtype, largest))
+    if not axes:
+        result = x
+    elif any_extent_zero(x, axes):
+        if initial is None:
+            raise UsageError(
+                message(
+                    f"fnp.{name}: got {x.aval.str_short()}, empty along axis {axes}",
+                    "at least one element along the axis",
+                    f"fnp.{name}(a, initial=0)",
+                )
+            )
+        kept = tuple([n for i, n in enumerate(x.aval.shape) if i not in axes])
+        fill = broadcast_value(scalar_array(_extreme(x.aval.dtype, largest)), kept)
+        result = keep(fill, x, axes, keepdims)
+    else:
+        result = keep(op(x, axes=axes), x, axes, keepdims)
+    return result if initial is None else fold(result, _initial(initial, name, x))
+
+
+def any_extent_zero(x: Value, axes: tuple[int, ...]) -> bool:
+    """Whether a reduction of `x` along these axes has nothing to fold."""
+    return 0 in [x.aval.shape[i] for i in axes]
+
+
+def max(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """The largest element along `axis`; NaN where there is one.
+
+    Args: a: array. axis: integer, tuple or None. keepdims: leave extents of 1. initial: a scalar that takes part (needed with
+    `where` and for empty axes). where: boolean mask. out: must be None.
+    The gradient is shared equally between equal largest elements.
+
+    >>> fnp.max(fnp.array([[1, 5], [3, 2]]), axis=1)
+    """
+    return _extremum("max", ops.reduce_max, maximum, a, axis, out, keepdims, initial, where)
+
+
+def min(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """The smallest element along `axis`; arguments as in `max`."""
+    return _extremum("min", ops.reduce_min, minimum, a, axis, out, keepdims, initial, where)
+
+
+def amax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """Another name of `max`."""
+    return max(a, axis, out, keepdims, initial, where)
+
+
+def amin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """Another name of `min`."""
+    return min(a, axis, out, keepdims, initial, where)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    """Largest minus smallest element along `axis`."""
+    check_unsupported("ptp", out=out)
+    x = as_value(a, "ptp")
+    return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
+def _logical(name: str, op: Callable[..., Any], identity: bool, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) -> Any:
+    check_unsupported(name, out=out)
+    x = as_bool(as_value(a, name))
+    axes = axes_of(axis, x.ndim, name)
+    if where is not None:
+        x = masked(x, mask_for(x, where, name), np.bool_(identity))
+    return keep(op(x, axes=axes) if axes else x, x, axes, keepdims)
+
+
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None) -> Any:
+    """Whether some element along `axis` is not zero; False for none. dtype bool."""
+    return _logical("any", ops.reduce_or, False, a, axis, out, keepdims, where)
+
+
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None) -> Any:
+    """Whether all elements along `axis` are not zero; True for none. dtype bool."""
+    return _logical("all", ops.reduce_and, True, a, axis, out, keepdims, where)
+
+
+def count_nonzero(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """How many elements along `axis` are not zero, int64."""
+    return sum(as_bool(as_value(a, "count_nonzero")), axis, keepdims=keepdims)
+
+
+def _arg(name: str, op: Callable[..., Any], a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    check_unsupported(name, out=out)
+    x = as_value(a, name)
+    original = x
+    if axis is None:
+        x, i = reshape(x, shape=(x.size,)), 0
+    else:
+        i = axis_of(axis, x.ndim, name)
+    if x.shape[i] == 0:
+        raise UsageError(
+            message(
+                f"fnp.{name}: got {original.aval.str_short()}, empty along the axis",
+                "at least one element",
+                "check x.shape first",
+            )
+        )
+    found = op(x, axes=(i,), index_dtype=dt.int64)
+    if keepdims and axis is None:
+        return reshape(found, shape=(1,) * original.ndim)
+    return keep(found, x, (i,), keepdims)
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    """The index of the first largest element along `axis` (None: in the flattened array), int64. NaN counts as largest.
+
+    >>> fnp.argmax(fnp.array([1, 5, 3]))
+    """
+    return _arg("argmax", ops.argmax, a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    """The index of the first smallest element along `axis`; as `argmax`."""
+    return _arg("argmin", ops.argmin, a, axis, out, keepdims)
+
+
+# --- means ------------------------------------------------------------------------------------------------------------
+
+
+def _extent(x: Value, axes: tuple[int, ...]) -> int:
+    n = 1
+    for i in axes:
+        n *= x.aval.shape[i]
+    return n
+
+
+def _count(x: Value, axes: tuple[int, ...], where: Any, keepdims: Any, name: str, dtype: np.dtype) -> Any:
+    """How many elements a mean is over, in `dtype`: a literal, or an array where there is a mask."""
+    if where is None:
+        return dtype.type(_extent(x, axes))
+    counted = cast(mask_for(x, where, name), dt.int64)
+    return cast(keep(ops.reduce_sum(counted, axes=axes), x, axes, keepdims) if axes else counted, dtype)
+
+
+def _work_dtype(dtype: np.dtype) -> np.dtype:
+    """16-bit floats are averaged in float32."""
+    return dt.float32 if dtype in dt.FLOATS and dtype.itemsize < 4 else dtype
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None) -> Any:
+    """The arithmetic mean along `axis`; NaN over no elements.
+
+    Args: a: array. axis: integer, tuple or None. dtype: of the mean; without it floats keep theirs, bool and integers
+    become the default float. keepdims: leave extents of 1. where: boolean mask of what counts. out: must be None.
+
+    >>> fnp.mean(fnp.arange(4))
+    """
+    if out is not None:
+        check_unsupported("mean", out=out)
+    x = a if isinstance(a, Value) else as_value(a, "mean")
+    axes = axes_of(axis, x.aval.ndim, "mean")
+    result = inexact_dtype(x.aval.dtype) if dtype is None else dt.canonical(dtype)
+    work = _work_dtype(inexact_dtype(result))
+    x = cast(x, work)
+    count = _count(x, axes, where, keepdims, "mean", work)
+    if where is not None:
+        x = masked(x, mask_for(x, where, "mean"), work.type(0))
+    total = keep(ops.reduce_sum(x, axes=axes) if axes else x, x, axes, keepdims)
+    return cast(ew.div(total, count), result)
+
+
+def _correction(name: str, ddof: Any, correction: Any) -> Any:
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise UsageError(message(f"fnp.{name}: got ddof={ddof} and correction={correction}", "one of the two", "correction=1"))
+    return correction
+
+
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = None,
+    mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The variance along `axis`: the mean of |x - mean(x)|^2, with n - ddof in the place of n.
+
+    Args: as in `mean`, and ddof (or `correction`): 1 for the unbiased estimate. mean: the mean where it is known (with extents
+    of 1 along the axis). The result of complex input is real.
+    """
+    check_unsupported("var", out=out)
+    ddof = _correction("var", ddof, correction)
+    x = as_value(a, "var")
+    axes = axes_of(axis, x.ndim, "var")
+    result = inexact_dtype(x.dtype) if dtype is None else dt.canonical(dtype)
+    work = _work_dtype(inexact_dtype(dt.promote_dtypes(inexact_dtype(x.dtype), inexact_dtype(result))))
+    x = cast(x, work)
+    center = _mean(x, axes, keepdims=True, where=where) if mean is None else cast(as_value(mean, "var", "mean"), work)
+    centered = subtract(x, center)
+    if work in dt.COMPLEXES:
+        real, imag = ew.real(centered), ew.imag(centered)
+        squares = ew.add(ew.mul(real, real), ew.mul(imag, imag))
+    else:
+        squares = ew.mul(centered, centered)
+    count = _count(x, axes, where, keepdims, "var", squares.dtype)
+    if where is not None:
+        squares = masked(squares, mask_for(x, where, "var"), squares.dtype.type(0))
+    total = keep(ops.reduce_sum(squares, axes=axes) if axes else squares, x, axes, keepdims)
+    left = maximum(subtract(count, ddof), 0) if isinstance(count, Value) else count.dtype.type(np.maximum(count - ddof, 0))
+    out_dtype = result if result in dt.FLOATS else squares.dtype
+    return cast(ew.div(*common_inexact(total, left)) if isinstance(left, Value) else ew.div(total, left), out_dtype)
+
+
+_mean = mean
+
+
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = None,
+    mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The standard deviation along `axis`: the square root of `var`, with its arguments."""
+    check_unsupported("std", out=out)
+    return ew.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """The weighted mean along `axis`.
+
+    Args: a: array. weights: of the shape of a, or one for each element along the axis. returned: also give the sum of weights.
+    Raises: ShapeError where the weights fit neither way.
+    """
+    x = as_value(a, "average")
+    axes = axes_of(axis, x.ndim, "average")
+    if weights is None:
+        out = mean(x, axis, keepdims=keepdims)
+        total = broadcast_value(scalar_array(out.dtype.type(_extent(x, axes))), out.shape)
+        return (out, total) if returned else out
+    w = as_value(weights, "average", "weights")
+    if w.shape != x.shape:
+        if w.shape != tuple([x.shape[i] for i in axes]):
+            raise ShapeError(
+                message(
+                    f"fnp.average: got weights of shape {w.shape} for {x.aval.str_short()} and axis={axis}",
+                    "the array's shape, or the axes' extents",
+                    "weights[:, None]",
+                )
+            )
+        w = broadcast_in_dim(w, shape=x.shape, dims=axes)
+    x, w = common_inexact(x, w)
+    total = sum(w, axes, keepdims=keepdims)
+    out = ew.div(sum(ew.mul(x, w), axes, keepdims=keepdims), total)
+    return (out, total) if returned else out
