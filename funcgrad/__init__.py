@@ -6,15 +6,70 @@
 This file holds names only. Nothing is compiled by an import.
 """
 
-from funcgrad import errors as errors
-from funcgrad import tree as tree
-from funcgrad import tree_util as tree_util
-from funcgrad.core.config import checking_leaks as checking_leaks
-from funcgrad.core.config import config as config
-from funcgrad.core.config import debug_nans as debug_nans
-from funcgrad.core.config import default_device as default_device
-from funcgrad.core.config import disable_jit as disable_jit
-from funcgrad.core.config import log_compiles as log_compiles
-from funcgrad.core.config import numpy_rank_promotion as numpy_rank_promotion
+from funcgrad import errors, numpy, tree, tree_util
+from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from funcgrad.api.devices import (
+    Device,
+    block_until_ready,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    live_arrays,
+)
+from funcgrad.api.explain import explain
+from funcgrad.api.jacobian import hessian, jacfwd, jacrev
+from funcgrad.api.jit import jit
+from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
+from funcgrad.api.vectorize import vmap
+from funcgrad.bridge.array import Array
+from funcgrad.core.config import (
+    checking_leaks,
+    config,
+    debug_nans,
+    default_device,
+    disable_jit,
+    log_compiles,
+    numpy_rank_promotion,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "Device",
+    "ShapeDtypeStruct",
+    "block_until_ready",
+    "checking_leaks",
+    "config",
+    "debug_nans",
+    "default_backend",
+    "default_device",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "disable_jit",
+    "errors",
+    "eval_shape",
+    "explain",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "live_arrays",
+    "log_compiles",
+    "make_jaxpr",
+    "numpy",
+    "numpy_rank_promotion",
+    "tree",
+    "tree_util",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
