@@ -20,6 +20,7 @@ from funcgrad.api.devices import (
 )
 from funcgrad.api.explain import explain
 from funcgrad.api.jacobian import hessian, jacfwd, jacrev
+from funcgrad.api.jacobian import jacrev as jacobian
 from funcgrad.api.jit import jit
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
 from funcgrad.api.vectorize import vmap
@@ -57,6 +58,7 @@ __all__ = [
     "grad",
     "hessian",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jit",
     "jvp",
