@@ -15,6 +15,9 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.primitive import REGISTRY, LinearArg
+from funcgrad.loops import interpreter
+from funcgrad.loops.compile import compile_program
+from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import Value, aval_of
 from funcgrad.transforms.jvp import current_apply, jvp
@@ -267,3 +270,34 @@ def test_a_program_of_one_equation(name):
     jaxpr, consts = stage(lambda *xs: listed(p, p(*xs, **params)), [from_numpy(a).aval for a in args])
     assert [e.primitive for e in jaxpr.eqns] == [p] and not consts
     hash(tuple(params.items()))
+
+
+# --- eager = compiled -----------------------------------------------------------------------------------------------
+
+KERNEL_DTYPES = [d for d in DTYPES if d not in (dt.float16, dt.bfloat16)]
+
+
+def program(name, args, params):
+    p = PRIMITIVES[name]
+    jaxpr, consts = stage(lambda *xs: listed(p, p(*xs, **params)), [from_numpy(a).aval for a in args])
+    assert not consts
+    return compile_program(simplify(jaxpr))
+
+
+def agree(got, want, what):
+    """Bits for integers; for floats what a kernel's formulas and NumPy's may differ by."""
+    tolerance = {dt.float32: 3e-6, dt.complex64: 1e-5, dt.float64: 1e-12, dt.complex128: 1e-11}.get(np.asarray(want).dtype, 0)
+    close(got, want, tolerance, what)
+
+
+@pytest.mark.parametrize("pair", pairs(KERNEL_DTYPES), ids=ids)
+def test_loops_agree_with_the_numpy_meaning(pair):
+    """The loop rule, lowered, scheduled, and interpreted without a compile."""
+    name, dtype = pair
+    p = PRIMITIVES[name]
+    for args, params in cases(name, dtype):
+        with np.errstate(all="ignore"):
+            want = listed(p, p.numpy(*args, **params))
+        got = interpreter.run(program(name, args, params), args)
+        for g, w in zip(got, want, strict=True):
+            agree(g, w, f"{name} {params}")
