@@ -93,9 +93,10 @@ class _Machine:
             cls.made = cls()
         return cls.made
 
-    def optimise(self, module) -> None:
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = tuning.slp_vectorization = True
+    def optimise(self, module, level: int = 2) -> None:
+        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+        loops = level > 1
+        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = tuning.slp_vectorization = loops
         builder = llvm.create_pass_builder(self.machine, tuning)
         builder.getModulePassManager().run(module, builder)
 
@@ -223,9 +224,9 @@ def _lowered(source: str, symbol: str):
     return module
 
 
-def _optimise(module) -> str:
+def _optimise(module, level: int = 2) -> str:
     """The optimised text of a module, alias metadata still in it."""
-    _Machine.get().optimise(module)
+    _Machine.get().optimise(module, level)
     declared = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     missing = [name for name in declared if name not in EXTERNAL]
     if missing:
@@ -233,9 +234,9 @@ def _optimise(module) -> str:
     return str(module)
 
 
-def machine_code(module) -> bytes:
+def machine_code(module, level: int = 2) -> bytes:
     """Optimise and translate. Without the alias metadata the code generator keeps loads and stores in order."""
-    module = llvm.parse_assembly(_ALIAS.sub("", _optimise(module)))
+    module = llvm.parse_assembly(_ALIAS.sub("", _optimise(module, level)))
     return _Machine.get().machine.emit_object(module)
 
 

@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numba.core import cgutils, types
 
-from funcgrad.runtime import blas, cache, compile, driver_native, frontend, loader, system_words
+from funcgrad.runtime import blas, cache, compile, driver_native, frontend, kernels, loader, system_words
 from funcgrad.runtime import driver_native as layout
 from funcgrad.runtime.intrinsics import Word
 
@@ -49,15 +49,15 @@ def _function_word(name: str, arity: int) -> Word:
     return word
 
 
-def _object_code() -> bytes:
-    """The driver's machine code, from the disk cache or the compiler."""
+def _key() -> str:
     digest = hashlib.sha256(compile.fingerprint() + b"driver")
     for module in (driver_native, system_words):
         digest.update(Path(module.__file__).read_bytes())
-    key = digest.hexdigest()
-    stored = cache.disk().get(key)
-    if stored is not None:
-        return stored
+    return digest.hexdigest()
+
+
+def compile_driver() -> bytes:
+    """The driver's object code. Level 1: its loops are short, and the vectoriser would take half of the time."""
     names = {k: v for k, v in vars(driver_native).items() if isinstance(v, int)}
     names.update(system_words.SYSTEM)
     for name, arity in driver_native.FUNCTIONS.items():
@@ -70,9 +70,7 @@ def _object_code() -> bytes:
     for function in whole.functions:
         if not function.is_declaration and function.name.removeprefix(PREFIX) not in driver_native.ENTRIES:
             function.linkage = "internal"
-    code = compile.machine_code(whole)
-    cache.disk().put(key, code)
-    return code
+    return compile.machine_code(whole, level=1)
 
 
 def _address(library, name: str) -> int:
@@ -86,9 +84,9 @@ def _address(library, name: str) -> int:
 class Driver:
     """Machine code and environment of this process."""
 
-    def __init__(self):
+    def __init__(self, code: bytes):
         symbols = [PREFIX + name for name in driver_native.ENTRIES]
-        self.entries = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, _object_code()), strict=True))
+        self.entries = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, code), strict=True))
         self.environment = np.zeros(layout.E_BYTES_TOTAL // 8, np.int64)
         self.pool = np.zeros(layout.P_BYTES_TOTAL // 8 + 24, np.int64)
         self.pool_address = (self.pool.ctypes.data + 63) // 64 * 64
@@ -152,12 +150,31 @@ class Driver:
 
 
 class _Once:
-    lock = threading.Lock()
+    lock = threading.RLock()
     made: Driver | None = None
 
 
+def _keep(code: bytes, store: bool = True) -> None:
+    with _Once.lock:
+        if store:
+            cache.disk().put(_key(), code)
+        if _Once.made is None:
+            _Once.made = Driver(code)
+
+
+def companion() -> kernels.Companion | None:
+    """The driver as something to compile beside kernels; None when there is one, or the disk cache has it."""
+    if _Once.made is not None:
+        return None
+    code = cache.disk().get(_key())
+    if code is not None:
+        _keep(code, store=False)
+        return None
+    return kernels.Companion(compile_driver, _keep, size=9000)  # it takes as long as some eight kernels
+
+
 def _after_fork() -> None:
-    _Once.lock = threading.Lock()
+    _Once.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -167,7 +184,7 @@ if hasattr(os, "register_at_fork"):
 def driver() -> Driver:
     """The driver of this process."""
     if _Once.made is None:
-        with _Once.lock:
-            if _Once.made is None:
-                _Once.made = Driver()
-    return _Once.made
+        kernels.addresses([], companion())
+    made = _Once.made
+    assert made is not None
+    return made

@@ -19,7 +19,7 @@ from funcgrad.runtime import driver_native as layout
 from funcgrad.runtime import kernels, records, threads
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.counters import counters
-from funcgrad.runtime.driver import driver
+from funcgrad.runtime.driver import companion, driver
 
 LONG = 20_000.0  # nanoseconds of a call from which the GIL is released
 SMALLEST_CLASS = 10
@@ -196,5 +196,5 @@ def load(program: Program) -> Executable:
     Raises CompileError (with the kernel's source) when a kernel cannot be made; nothing else is affected then."""
     places = [k for k, step in enumerate(program.steps) if isinstance(step, KernelStep)]
     sources = [print_nest(program.steps[k].nest, CPU) for k in places]
-    found = dict(zip(places, kernels.addresses([s.text for s in sources]), strict=True))
+    found = dict(zip(places, kernels.addresses([s.text for s in sources], companion()), strict=True))
     return Executable(program, found, max((s.scratch for s in sources), default=0))

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import callconv, compiler, errors, funcdesc, lowering, postproc, types, typing
+from numba.core import callconv, compiler, errors, funcdesc, lowering, types, typing
 from numba.core.bytecode import ByteCode, FunctionIdentity
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
@@ -18,6 +18,7 @@ from numba.core.interpreter import Interpreter
 from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
 from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
 from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
 
@@ -150,6 +151,9 @@ class _Typing(typing.BaseContext):
     def resolve_setitem(self, target, index, value):
         return intrinsics.type_setitem(target, index, value) if isinstance(target, Pointer) else None
 
+    def init(self):
+        self.resolved = {}
+
     def resolve_function_type(self, func, args, kws):
         if isinstance(func, Word):
             return func.get_call_type(self, args, kws)
@@ -157,12 +161,25 @@ class _Typing(typing.BaseContext):
             return intrinsics.type_getitem(*args)
         if func is operator.setitem and isinstance(args[0], Pointer):
             return intrinsics.type_setitem(*args)
-        return super().resolve_function_type(func, args, kws)
+        if kws:
+            return super().resolve_function_type(func, args, kws)
+        key = func, tuple(args)
+        if key not in self.resolved:  # numba tries all overloads of an operator, each time
+            self.resolved[key] = super().resolve_function_type(func, args, kws)
+        return self.resolved[key]
 
 
 class _Lower(lowering.Lower):
     def emit_environment_object(self):
         pass
+
+    def lower_binop(self, resty, expr, op):
+        # numba's own first looks for overloads on constants, typing each operator three times more
+        signature = self.fndesc.calltypes[expr]
+        left, right = (self._cast_var(v, t) for v, t in zip((expr.lhs, expr.rhs), signature.args, strict=True))
+        function = self.context.typing_context.resolve_value_type(op)
+        value = self.context.get_function(function, signature)(self.builder, (left, right))
+        return self.context.cast(self.builder, value, signature.return_type, resty)
 
     def lower_getitem(self, resty, expr, value, index, signature):
         if not isinstance(self.typeof(value.name), Pointer):
@@ -174,13 +191,6 @@ class _Lower(lowering.Lower):
         variables = (target_var, index_var, value_var)
         values = [self._cast_var(var, ty) for var, ty in zip(variables, signature.args, strict=True)]
         return intrinsics.build_setitem(self.context, self.builder, signature, values)
-
-
-class _State(dict):
-    """The bag of attributes that numba's passes work on."""
-
-    __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__
 
 
 class _Once:
@@ -214,20 +224,19 @@ def lower_function(function, argument_types, symbol, return_type=None):
     flags = _flags()
     identity = FunctionIdentity.from_function(function)
     func_ir = Interpreter(identity).interpret(ByteCode(identity))
-    postproc.PostProcessor(func_ir).run()
+    func_ir.blocks = canonicalize_cfg(func_ir.blocks)
+    func_ir.generator_info = None
     func_ir = reconstruct_ssa(func_ir)
     func_ir._definitions = build_definitions(func_ir.blocks)
-    postproc.PostProcessor(func_ir).run(emit_dels=False)
     with ConfigStack().enter(flags):
         context = compiler._make_subtarget(lowering_context, flags)
         results = type_inference_stage(typing_context, context, func_ir, argument_types, return_type)
         typemap, restype, calltypes, _ = results
-        state = _State(func_ir=func_ir, typemap=typemap)
-        PreLowerStripPhis().run_pass(state)
+        func_ir = PreLowerStripPhis()._strip_phi_nodes(func_ir)
         descriptor = funcdesc.PythonFunctionDescriptor.from_specialized_function(
-            state.func_ir, typemap, restype, calltypes, mangler=lambda *a, **k: symbol, inline=False, noalias=False, abi_tags=()
+            func_ir, typemap, restype, calltypes, mangler=lambda *a, **k: symbol, inline=False, noalias=False, abi_tags=()
         )
         library = _Library(context.codegen())
         with context.push_code_library(library):
-            _Lower(context, library, descriptor, state.func_ir).lower()
+            _Lower(context, library, descriptor, func_ir).lower()
     return str(library.module), restype

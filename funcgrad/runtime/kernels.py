@@ -6,6 +6,9 @@ compiled at most once in the life of the cache; equal sources are one kernel.
 
 import os
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from funcgrad.core.errors import CompileError
 from funcgrad.runtime import cache, compile, loader, parallel
@@ -17,37 +20,60 @@ class _Known:
     address: dict[str, int] = {}  # source -> address
 
 
-def addresses(sources: list[str]) -> list[int]:
+@dataclass(frozen=True)
+class Companion:
+    """Something else to compile beside the kernels (the driver): how, and what to do with the code."""
+
+    job: Callable[[], bytes]
+    keep: Callable[[bytes], None]
+    size: int
+
+
+def addresses(sources: list[str], beside: Companion | None = None) -> list[int]:
     """The address of each source's kernel. Raises CompileError (after all others are kept) when one cannot be made."""
     missing = [s for s in dict.fromkeys(sources) if s not in _Known.address]
-    if missing:
+    if missing or beside is not None:
         with _Known.lock:
             missing = [s for s in missing if s not in _Known.address]
-            _make(missing)
+            _make(missing, beside)
     counters.add("reused", len(set(sources)) - len(missing))
     return [_Known.address[s] for s in sources]
 
 
-def _make(sources: list[str]) -> None:
+def _make(sources: list[str], beside: Companion | None) -> None:
     disk = cache.disk()
-    to_compile = []
+    wanted = []
     for source in sources:
         key = compile.key_of(source)
         code = disk.get(key)
         if code is None:
-            to_compile.append(source)
+            wanted.append((source, key))
         else:
             _Known.address[source] = loader.load(compile.symbol_of(key), code)
             counters.add("loaded")
+    jobs: list[Callable[[], bytes]] = [partial(compile.compile_source, source, key) for source, key in wanted]
+    sizes = [len(source) for source, _ in wanted]
+    if beside is not None:
+        jobs.append(beside.job)
+        sizes.append(beside.size)
+    if len(jobs) > 1:
+        try:
+            compile.warm_helpers(source for source, _ in wanted)  # once, not in each forked compiler
+        except CompileError:
+            pass  # the kernel that calls it will say so
     failed = None
-    for source, code in zip(to_compile, parallel.compile_all(to_compile), strict=True):
+    answers = parallel.compile_all(jobs, sizes)
+    for (source, key), code in zip(wanted, answers, strict=False):
         if isinstance(code, CompileError):
             failed = failed or code
             continue
-        key = compile.key_of(source)
         disk.put(key, code)
         _Known.address[source] = loader.load(compile.symbol_of(key), code)
         counters.add("compiled")
+    if beside is not None:
+        if isinstance(answers[-1], CompileError):
+            raise answers[-1]
+        beside.keep(answers[-1])
     if failed is not None:
         raise failed
 

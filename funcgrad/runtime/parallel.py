@@ -14,13 +14,13 @@ import select
 import signal
 import time
 import warnings
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
 
 from llvmlite.binding import ffi
 from numba.core.compiler_lock import global_compiler_lock
 
 from funcgrad.core.errors import CompileError
-from funcgrad.runtime import compile
 
 MOST_WORKERS = 8
 PATIENCE = 120.0  # seconds that a child may take
@@ -37,35 +37,50 @@ def workers() -> int:
     return min(count, MOST_WORKERS)
 
 
-def compile_all(sources: list[str]) -> list[bytes | CompileError]:
-    """The object code of each source, or the error that it made."""
-    count = min(workers(), len(sources))
-    if count > 1:
-        try:
-            compile.warm_helpers(sources)
-        except CompileError:
-            pass  # the kernel that calls it will say so
-    order = sorted(range(len(sources)), key=lambda k: -len(sources[k]))  # long ones first, dealt in turn
-    shares = [order[k::count] for k in range(count)] if count else []
+Job = Callable[[], bytes]
+
+
+def compile_all(jobs: list[Job], sizes: list[int]) -> list[bytes | CompileError]:
+    """The object code that each job makes, or its error; `sizes` says about how long each takes."""
+    count = min(workers(), len(jobs))
+    shares: list[list[int]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for k in sorted(range(len(jobs)), key=lambda k: -sizes[k]):  # long ones first, each to the least busy
+        least = loads.index(min(loads))
+        shares[least].append(k)
+        loads[least] += sizes[k]
     done: dict[int, bytes | CompileError] = {}
-    children = [_spawn([(k, sources[k]) for k in share]) for share in shares[1:]]
-    for k in shares[0] if shares else ():
-        done[k] = _one(sources[k])
-    for child in children:
-        if child is not None:
-            done.update(_collect(*child))
-    return [done[k] if k in done else _one(sources[k]) for k in range(len(sources))]
+    with collection_paused():
+        children = [_spawn([(k, jobs[k]) for k in share]) for share in shares[1:]]
+        for k in shares[0] if shares else ():
+            done[k] = _one(jobs[k])
+        for child in children:
+            if child is not None:
+                done.update(_collect(*child))
+        return [done[k] if k in done else _one(job) for k, job in enumerate(jobs)]
 
 
-def _one(source: str) -> bytes | CompileError:
+@contextmanager
+def collection_paused():
+    """No garbage collection meanwhile: numba makes so many objects that it takes a fifth of the time."""
+    paused = gc.isenabled()
+    gc.disable()
     try:
-        return compile.compile_source(source)
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+def _one(job: Job) -> bytes | CompileError:
+    try:
+        return job()
     except CompileError as error:
         return error
 
 
-def _spawn(share: list[tuple[int, str]]):
-    """(process id, pipe to read) of a child that compiles `share`; None when there can be no child."""
+def _spawn(share: list[tuple[int, Job]]):
+    """(process id, pipe to read) of a child that does `share`; None when there can be no child."""
     reader, writer = os.pipe()
     try:
         with ExitStack() as held, warnings.catch_warnings():
@@ -83,9 +98,8 @@ def _spawn(share: list[tuple[int, str]]):
         os.close(writer)
         return pid, reader
     try:
-        gc.disable()
         os.close(reader)
-        answer = [(k, code if isinstance(code := _one(source), bytes) else str(code)) for k, source in share]
+        answer = [(k, code if isinstance(code := _one(job), bytes) else str(code)) for k, job in share]
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(pickle.dumps(answer))
     finally:
