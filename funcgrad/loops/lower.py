@@ -210,9 +210,9 @@ class Lowering:
     def scatter(self, eqn: Eqn, rule: rules.Scatter) -> None:
         out = eqn.outputs[0]
         x, indices, updates = eqn.inputs[:3]
+        handle = self.random(indices)
         node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
         node.space, node.op, node.must = updates.aval.shape, rule.combine, True
-        handle = self.random(indices)
         node.template = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
         node.args = (self.ref(x, len(node.shape)), handle, self.ref(updates, len(node.space)))
         node.source = eqn.source

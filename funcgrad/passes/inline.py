@@ -1,17 +1,23 @@
-"""Inline: calls of Jaxprs, and operators that are defined by other operators, are replaced by their equations."""
+"""Inline: calls of Jaxprs, and operators that are defined by other operators, are replaced by their equations.
+
+Operators on floats of 8 and 16 bits stay as they are: their NumPy meaning computes in float32 and rounds once.
+"""
 
 from typing import Any
 
+from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import IRError
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Call, Inline
 from funcgrad.trace.interpreter import running
 from funcgrad.trace.stage import Stage
 
+NARROW = dt.FLOATS - {dt.float32, dt.float64}
+
 
 def inline(jaxpr: Jaxpr) -> Jaxpr:
     """`jaxpr` without equations whose loop rule is Call or Inline."""
-    if not any(e.primitive.loop.__class__ is Call or e.primitive.loop.__class__ is Inline for e in jaxpr.eqns):
+    if not any([_is_call(e) for e in jaxpr.eqns]):
         return jaxpr
     eqns: list[Eqn] = []
     env: dict[Var, Atom] = {}
@@ -20,12 +26,17 @@ def inline(jaxpr: Jaxpr) -> Jaxpr:
     return Jaxpr(jaxpr.constvars, jaxpr.invars, eqns, outvars)
 
 
+def _is_call(eqn: Eqn) -> bool:
+    kind = eqn.primitive.loop.__class__
+    return kind is Call or (kind is Inline and not any([x.aval.dtype in NARROW for x in eqn.inputs + eqn.outputs]))
+
+
 def _splice(jaxpr: Jaxpr, env: dict[Var, Atom], eqns: list[Eqn], *, top: bool) -> None:
     """Append the equations of `jaxpr`, its variables renamed by `env` (and entered there, unless it is the whole program)."""
     for eqn in jaxpr.eqns:
         inputs = tuple([x if x.__class__ is Literal else env.get(x, x) for x in eqn.inputs])  # type: ignore[arg-type]
         rule = eqn.primitive.loop
-        if rule.__class__ is Call or rule.__class__ is Inline:
+        if _is_call(eqn):
             inner = _called(eqn, rule.name) if rule.__class__ is Call else _traced(eqn, rule, inputs)
             given = inputs if rule.__class__ is Call else [x for x in inputs if x.__class__ is not Literal]
             # A Jaxpr may be called twice: every call renames its variables afresh.
