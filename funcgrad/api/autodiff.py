@@ -112,7 +112,7 @@ def _settle(flat: FlatFunction) -> Any:
 
 def _strip(x: Any) -> Any:
     """What a tracer of an ended derivative stands for."""
-    while hasattr(x, "primal") and not x.trace.live:
+    while hasattr(x, "primal") and not x.owner.live:
         x = x.primal
     return x
 

@@ -87,7 +87,7 @@ def _batched_last(t: Any, dim: int | None, size: int, last: int) -> Any:
 
 def _outermost(x: Any) -> Any:
     """The value behind a tracer of an ended vmap: aux does not depend on the tangents."""
-    while hasattr(x, "value") and not x.trace.live:
+    while hasattr(x, "value") and not x.owner.live:
         x = x.value
     return x
 

@@ -33,10 +33,10 @@ class Interpreter:
 class Tracer(Value):
     """A value in the hands of an interpreter: what the user's function sees while it is traced."""
 
-    __slots__ = ("trace", "aval", "source")
+    __slots__ = ("owner", "aval", "source")
 
     def __init__(self, trace: Interpreter, aval: ShapedArray, source: Any = None):
-        self.trace, self.aval, self.source = trace, aval, source
+        self.owner, self.aval, self.source = trace, aval, source
 
     def concrete(self) -> Any:
         """The Array behind this tracer, or None where there are no numbers yet (staging, batching)."""
@@ -94,7 +94,7 @@ class running:
 
 def check_live(x: Tracer) -> Tracer:
     """`x`, unless the run that made it has ended."""
-    if not x.trace.live:
+    if not x.owner.live:
         raise UnexpectedTracerError(x)  # type: ignore[arg-type]
     return x
 

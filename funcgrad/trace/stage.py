@@ -19,10 +19,10 @@ from funcgrad.trace.value import Value
 class StagedTracer(Tracer):
     """A value of a program under construction: it has a variable and no numbers."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
 
     def __init__(self, trace: "Stage", var: Var, line: Any):
-        self.trace, self.aval, self.source, self.var = trace, var.aval, line, var
+        self.owner, self.aval, self.source, self.variable = trace, var.aval, line, var
 
 
 class Stage(Interpreter):
@@ -46,8 +46,8 @@ class Stage(Interpreter):
 
     def atom(self, x: Any) -> Atom:
         """How `x` stands in the program: its variable, a literal, or a constvar for a value from outside."""
-        if x.__class__ is StagedTracer and x.trace is self:
-            return x.var
+        if x.__class__ is StagedTracer and x.owner is self:
+            return x.variable
         if not isinstance(x, Value):
             return Literal(x, literal_aval(x))
         if isinstance(x, Tracer):
@@ -93,11 +93,11 @@ class Record(Stage):
     __slots__ = ()
 
     def knows(self, x: Any) -> bool:
-        return x.__class__ is not StagedTracer or x.trace is not self
+        return x.__class__ is not StagedTracer or x.owner is not self
 
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for x in args:
-            if x.__class__ is StagedTracer and x.trace is self:
+            if x.__class__ is StagedTracer and x.owner is self:
                 break
         else:
             with running(self.parent):  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ class JvpTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: "Jvp", primal: Any, tangent: Any):
-        self.trace, self.primal, self.tangent = trace, primal, tangent
+        self.owner, self.primal, self.tangent = trace, primal, tangent
         self.aval, self.source = aval_of(primal), None
 
     def concrete(self) -> Any:
@@ -38,7 +38,7 @@ class Jvp(Interpreter):
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         primals, tangents, moving = [], [], False
         for x in args:
-            if x.__class__ is JvpTracer and x.trace is self:
+            if x.__class__ is JvpTracer and x.owner is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 moving = True
@@ -57,7 +57,7 @@ class Jvp(Interpreter):
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """The primal and the tangent of a value that came out of the function."""
-        return (x.primal, x.tangent) if x.__class__ is JvpTracer and x.trace is self else (x, None)
+        return (x.primal, x.tangent) if x.__class__ is JvpTracer and x.owner is self else (x, None)
 
 
 def jvp(

@@ -35,8 +35,8 @@ def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> Split:
             outs = evaluate(current_apply, jaxpr, (), args)
         unknown_out = tuple(not inner.knows(x) for x in outs)
         tail, residuals = inner.finish([x for x, u in zip(outs, unknown_out, strict=True) if u])
-        known_vars = {x.var: i for i, x in enumerate(a for a, u in zip(args, unknown, strict=True) if not u)}
-        numbers = tuple(known_vars.get(r.var) if isinstance(r, StagedTracer) else None for r in residuals)
+        known_vars = {x.variable: i for i, x in enumerate(a for a, u in zip(args, unknown, strict=True) if not u)}
+        numbers = tuple(known_vars.get(r.variable) if isinstance(r, StagedTracer) else None for r in residuals)
         computed = [r for r, i in zip(residuals, numbers, strict=True) if i is None]
         head, consts = outer.finish([x for x, u in zip(outs, unknown_out, strict=True) if not u] + computed)
     return Split(closed_over(head), consts, closed_over(tail), unknown_out, numbers)

@@ -23,7 +23,7 @@ class BatchTracer(Tracer):
     __slots__ = ("value", "dim")
 
     def __init__(self, trace: "Batch", value: Any, dim: int):
-        self.trace, self.value, self.dim = trace, value, dim
+        self.owner, self.value, self.dim = trace, value, dim
         a = aval_of(value)
         self.aval, self.source = shaped(a.shape[:dim] + a.shape[dim + 1 :], a.dtype, a.weak_type), None
 
@@ -40,7 +40,7 @@ class Batch(Interpreter):
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values, dims, batched = [], [], False
         for x in args:
-            if x.__class__ is BatchTracer and x.trace is self:
+            if x.__class__ is BatchTracer and x.owner is self:
                 values.append(x.value)
                 dims.append(x.dim)
                 batched = True
@@ -59,7 +59,7 @@ class Batch(Interpreter):
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """A value and its batch axis."""
-        return (x.value, x.dim) if x.__class__ is BatchTracer and x.trace is self else (x, None)
+        return (x.value, x.dim) if x.__class__ is BatchTracer and x.owner is self else (x, None)
 
 
 def vmap(
