@@ -67,7 +67,7 @@ class _Blocks:
     def declare(self, name: str, code: str) -> None:
         kernel = self.kernel
         if kernel.target.flat_arrays:
-            kernel.accumulators.append(name)
+            kernel.accumulators[name] = code
             kernel.scalars.preamble["values"][f"{name}_0"] = f"{name}_0 = thread * {LANES}"
         else:
             alias = len(kernel.scalars.buffers) + self.count

@@ -40,7 +40,7 @@ COMPLEX_HELPERS_1 = (
 COMPLEX_HELPERS_2 = ("pow", "div")
 
 
-def _table() -> dict[tuple[str, str], Spelling]:
+def table() -> dict[tuple[str, str], Spelling]:
     t: dict[tuple[str, str], Spelling] = {}
     for c in FLOAT_CODES:
         t["add", c], t["sub", c] = infix("+", SUM), infix("-", SUM)
@@ -114,10 +114,11 @@ def _table() -> dict[tuple[str, str], Spelling]:
         t["select", c] = call("select", 3)
         t["cast", c] = Spelling("{code}({0})")
         t["bitcast", c] = Spelling("bits_{code}({0})")
+    t["check", "i64"] = Spelling("check_index(scratch, {2}, {0}, {1})")
     t["threefry", "u32"] = call("threefry", 4, helper="threefry")
     t["high_word", "u64"] = text("u32(shr({0}, u64(32)))")
     t["low_word", "u64"] = text("u32({0})")
     return t
 
 
-CPU = Target("cpu", _table(), flat_arrays=False, decode="div({0}, {1})")
+CPU = Target("cpu", table(), flat_arrays=False)

@@ -18,7 +18,7 @@ class Kernel:
         self.scalars = Scalars(nest, form, target, depths)
         self.lines: list[str] = []
         self.scratch = 0
-        self.accumulators: list[str] = []  # of a column kernel: typed blocks, as arguments on flat targets
+        self.accumulators: dict[str, str] = {}  # of a column kernel: name -> code, arguments on flat targets
         self.index: dict[int, str] = {}
         if nest.layout == "row":
             self.index.update({a: ("o" if nest.outer == 1 else f"o{a}") for a in range(nest.outer)})
@@ -36,7 +36,7 @@ class Kernel:
         self.lines.extend([pad + line for line in lines])
 
     def quotient(self, x: str, y: str) -> str:
-        return self.target.decode.format(x, y)
+        return f"div({x}, {y})"
 
     def decode(self, flat: str, axes: list[int]) -> list[str]:
         """Statements that split a flat index over `axes`, last axis fastest."""
@@ -92,14 +92,21 @@ class Kernel:
             return ("buffers", "dims", "lo", "hi", "scratch")
         scalars = self.scalars
         names = [scalars.operand_names[k] for k in scalars.buffers]
-        rows = [scalars.operand_names[k] for k in scalars.scratch_slots]
-        return tuple(names + ["dims", "lo", "hi"] + rows + self.accumulators + ["error"])
+        return tuple(names + ["dims", "lo", "hi"] + [name for name, _, _ in self.slices()] + ["error"])
+
+    def slices(self) -> tuple[tuple[str, str, str], ...]:
+        """Scratch arrays of a flat-array target: (name, code, "row" or "block")."""
+        if not self.target.flat_arrays:
+            return ()
+        names = self.scalars.operand_names
+        rows = [(names[k], storage_code(self.form.codes[k]), "row") for k in self.scalars.scratch_slots]
+        return tuple(rows + [(name, storage_code(code), "block") for name, code in self.accumulators.items()])
 
     def text(self) -> str:
         preamble = self.scalars.preamble
         head = self._comments()
         if self.target.flat_arrays:
-            head += ["thread = grid(1)", "threads = gridsize(1)"]
+            head += ["thread = cuda.grid(1)", "threads = cuda.gridsize(1)"]
         for group in ("extents", "buffers", "strides", "values"):
             lines = list(preamble[group].values())
             head += sorted(lines) if group == "extents" else lines

@@ -56,4 +56,4 @@ def _finish(kernel: Kernel) -> Source:
     name = "k_" + hashlib.blake2b(body.encode(), digest_size=10).hexdigest()
     arguments = kernel.arguments()
     text = f"def {name}({', '.join(arguments)}):\n{body}"
-    return Source(text, name, tuple(sorted(kernel.scalars.helpers)), kernel.scratch, arguments)
+    return Source(text, name, tuple(sorted(kernel.scalars.helpers)), kernel.scratch, arguments, kernel.slices())

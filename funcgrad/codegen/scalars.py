@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from funcgrad.codegen.canonical import Form, storage_code
 from funcgrad.codegen.target import ATOM, PRODUCT, UNARY, Target
-from funcgrad.loops.nest import DYNAMIC, Nest
+from funcgrad.loops.nest import DYNAMIC, ERROR_RECORD_BYTES, Nest
 
 LONGEST = 76  # characters of an expression that is still written in place
 INLINE_LEAVES = ("const", "extent", "index", "acc", "param")
@@ -109,7 +109,7 @@ class Scalars:
             code = self.form.codes[operand]
             if operand in self.scratch_slots:
                 alias = len(self.buffers) + list(self.scratch_slots).index(operand)
-                line = f"{name} = row_{code}(scratch, dims[{self.scratch_slots[operand]}], {alias})"
+                line = f"{name} = row_{code}(scratch, dims[{self.scratch_slots[operand]}] + {ERROR_RECORD_BYTES}, {alias})"
             else:
                 line = f"{name} = ptr_{code}(buffers, {self.buffers.index(operand)})"
             self.preamble["buffers"][name] = line
@@ -151,21 +151,24 @@ class Scalars:
         return result
 
     def address(self, operand: int, indices: list[tuple[str, int]], scope: Scope, depth: int) -> str:
-        parts = []
+        parts = [self.start(operand)] if self.target.flat_arrays else []
         base = self.base(operand, depth, scope)
         if base:
             parts.append(base)
         for k, (index, binds) in enumerate(indices):
             index = index if binds >= PRODUCT else f"({index})"
             parts.append(f"{index} * {self.indirect_stride(operand, k)}")
-        if operand in self.scratch_slots and self.target.flat_arrays:
-            parts.append(self.scratch_start(operand))
         return " + ".join(parts) or "0"
 
-    def scratch_start(self, operand: int) -> str:
-        """Flat arrays hold the rows of all threads one after another."""
+    def start(self, operand: int) -> str:
+        """Where an operand begins in its flat array. Starts of buffers follow the other dims; the scratch rows of all
+        threads lie one after another."""
         name = self.operand_names[operand]
         start = f"{name}_0"
+        if operand not in self.scratch_slots:
+            slot = self.dims_length + self.buffers.index(operand)
+            self.preamble["strides"].setdefault(start, f"{start} = dims[{slot}]")
+            return start
         inner = [self.extent(a) for a in range(self.nest.outer, self.nest.outer + self.nest.inner)]
         self.preamble["values"].setdefault(start, f"{start} = thread * {' * '.join(inner) or '1'}")
         return start

@@ -61,7 +61,6 @@ class Target:
     name: str
     spellings: dict[tuple[str, str], Spelling]
     flat_arrays: bool  # buffers are typed flat arrays given one by one, not a table of pointers
-    decode: str  # quotient of two non-negative int64, as a template
     memo: dict = field(default_factory=dict, compare=False, repr=False)  # key of a nest -> Source
 
     def spelling(self, op: str, code: str) -> Spelling:
@@ -84,3 +83,6 @@ class Source:
     helpers: tuple[str, ...]  # names in vecmath.HELPERS that the text calls
     scratch: int  # bytes of scratch that the kernel uses for itself, from ERROR_RECORD_BYTES on
     arguments: tuple[str, ...]  # names of the parameters
+    # On flat-array targets, the arrays for scratch, each one row (of the inner axes) or one block (LANES) a thread:
+    # (name, code of the dtype, "row" or "block")
+    slices: tuple[tuple[str, str, str], ...] = ()
