@@ -212,7 +212,8 @@ class Lowering:
         x, indices, updates = eqn.inputs[:3]
         handle = self.random(indices)
         node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
-        node.space, node.op, node.must = updates.aval.shape, rule.combine, True
+        node.space, node.op = updates.aval.shape, rule.combine
+        node.must = handle.node.must = True
         node.template = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
         node.args = (self.ref(x, len(node.shape)), handle, self.ref(updates, len(node.space)))
         node.source = eqn.source

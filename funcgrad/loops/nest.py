@@ -28,7 +28,7 @@ What a printer may rely on:
   - An Expr is a value at a point, so one that two passes name is evaluated in both.
   - A point pass is the last one, and there is at most one; what it loads and stores does not move along the inner axes.
   - All values of a pass's stores at a point are computed before any is stored: an output may lie in an input's memory
-    (KernelStep in program.py), where it touches the same element at the same point.
+    (KernelStep in program.py), where it touches the same element at the same point. Never in a nest with argmax or argmin.
   - A later pass may load an operand of role "out" that an earlier pass of the nest stored (a row too long for scratch).
   - argmax and argmin visit positions in rising order, and `index_value` is the position in the reduced axes, flattened.
 

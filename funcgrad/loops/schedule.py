@@ -368,8 +368,8 @@ def _parallel(axes: Axes, folds: bool) -> int:
 
 def _coincident(draft: Draft, live: list[int], operands: list[Slot]) -> tuple[tuple[int, int], ...]:
     """Pairs (out, in) that touch the same element at the same time, so that one memory can serve both."""
-    if draft.sequential:
-        return ()
+    if draft.sequential or any([r.index_value is not None for p in draft.passes for r in p.reductions]):
+        return ()  # an argmax reads a block twice, to find where its extremum lies
     found = []
     many = len(draft.passes) > 1
     last_load: dict[int, int] = {}
