@@ -68,7 +68,7 @@ class Array(Value):
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (Python 3.12 and later); read-only."""
-        return memoryview(np.asarray(self))
+        return memoryview(np.asarray(self))  # type: ignore[arg-type]
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """A DLPack capsule on the same memory, flagged read-only; a consumer that does not know the flag gets a copy."""

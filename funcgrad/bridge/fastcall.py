@@ -245,7 +245,7 @@ class _Call(TreePrinter):
 
 def _ready(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A NumPy array as kernels read it; itself where it is that already."""
-    return np.require(x, dtype, "CA")
+    return np.require(x, dtype, ["C", "A"])
 
 
 _FORMATS = {

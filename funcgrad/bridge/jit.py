@@ -38,10 +38,10 @@ from funcgrad.core.tracebacks import filter_traceback
 from funcgrad.ir.check import check
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import closed_over
-from funcgrad.ir.primitive import primitive
 from funcgrad.trace.interpreter import Tracer, bind, check_live, current, floor
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import Value
+from funcgrad.transforms.call import jit as call_operator
 
 log = logging.getLogger("funcgrad")
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -227,9 +227,9 @@ class Dispatcher:
 
     def unusual_leaf(self, x: Any, traced: tuple, named: dict[str, Any], statics: tuple) -> ShapedArray:
         """The aval of a subclass of a Python scalar; an error that names the place of anything else."""
-        for scalar in (bool, int, float, complex):
-            if isinstance(x, scalar):
-                return literal_aval(scalar(x))
+        scalar = python_scalar(x)
+        if scalar is not None:
+            return literal_aval(scalar)
         roles = self.options.roles
         leaves, tree = tree_flatten_with_path((traced, named))
         path = next(path for path, leaf in leaves if leaf is x)
@@ -316,9 +316,9 @@ class Dispatcher:
             return x
         if isinstance(x, np.ndarray):
             return from_numpy(x)
-        for scalar in (bool, int, float, complex):
-            if isinstance(x, scalar):
-                return scalar(x)
+        scalar = python_scalar(x)
+        if scalar is not None:
+            return scalar
         path = next(path for path, leaf in tree_flatten_with_path(out)[0] if leaf is x)
         at = f" at {keystr(path)}" if path else ""
         raise DtypeError(
@@ -384,7 +384,13 @@ class Dispatcher:
         ]
         if self.options.inline:
             return evaluate(lambda prim, args, params: bind(prim, *args, **params), staged.jaxpr, (), values)
-        return bind(primitive("jit"), *values, jaxpr=staged.jaxpr, name=self.name)
+        return bind(call_operator, *values, jaxpr=staged.jaxpr, name=self.name)
+
+
+def python_scalar(x: Any) -> Any:
+    """The plain scalar that an instance of a subclass (an IntEnum) stands for, or None."""
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    return next((kind(x) for kind in kinds if isinstance(x, kind)), None)
 
 
 def _short(x: Any) -> str:

@@ -12,7 +12,8 @@ try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj  # type: ignore[attr-defined]
 
     _STATE = _make_extobj(all="ignore")
-    _set, restore = _extobj_contextvar.set, _extobj_contextvar.reset
+    _set = _extobj_contextvar.set
+    restore: Any = _extobj_contextvar.reset
 
     def quiet() -> Any:
         """Ignore floating-point errors on this thread, until `restore(token)`."""
@@ -26,6 +27,7 @@ except ImportError:
         state.__enter__()
         return state
 
-    def restore(token: Any) -> None:
-        """What held before `quiet()` holds again."""
+    def _leave(token: Any) -> None:
         token.__exit__(None, None, None)
+
+    restore = _leave

@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import funcgrad.numpy as fnp
+from funcgrad.api.autodiff import grad, value_and_grad
 from funcgrad.api.jit import clear_caches, jit
+from funcgrad.api.vectorize import vmap
 from funcgrad.bridge import eager  # noqa: F401  (puts the floor in)
 from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.core.config import config
@@ -442,3 +445,38 @@ def test_package_frames_are_hidden():
         jit(wrong)(arr(1))
     files = {entry.path.name for entry in caught.traceback}
     assert files == {"test_jit.py"}
+
+
+def test_an_index_out_of_range_is_an_index_error_with_the_line():
+    f = jit(lambda x, i: fnp.sin(x)[i])
+    x = fnp.arange(5.0)
+    for _ in range(3):
+        assert f(x, fnp.asarray([1, -1])).shape == (2,)
+        with pytest.raises(IndexError, match=r"index 7 is out of range for axis 0 with size 5.*test_jit.py:\d+"):
+            f(x, fnp.asarray([1, 7]))
+
+
+def test_transforms_of_jitted_functions_run_programs():
+    f = jit(lambda p, x: fnp.sum(fnp.tanh(x * p["w"]) ** 2))
+    p, x = {"w": fnp.asarray(0.3)}, fnp.asarray([0.1, 0.5, 2.0])
+    want = value_and_grad(lambda p, x: fnp.sum(fnp.tanh(x * p["w"]) ** 2))(p, x)
+    for g in (value_and_grad(f), jit(value_and_grad(f)), value_and_grad(jit(f))):
+        for _ in range(3):
+            value, gradient = g(p, x)
+            np.testing.assert_allclose(value, want[0], rtol=1e-6)
+            np.testing.assert_allclose(gradient["w"], want[1]["w"], rtol=1e-6)
+    with counters() as c:
+        value_and_grad(f)(p, x)
+    assert (c.traces, c.programs, c.compiled) == (0, 0, 0) and c.launches >= 2
+    np.testing.assert_allclose(vmap(f, in_axes=(None, 0))(p, x), fnp.tanh(x * p["w"]) ** 2, rtol=1e-6)
+    w = fnp.asarray([1.0, 2.0])
+    np.testing.assert_allclose(grad(lambda v: jit(lambda u: fnp.sum(u * v * w))(w))(w), [1, 4])
+
+
+def test_many_leaves():
+    f = jit(lambda d: {k: v * 2 for k, v in d.items()})
+    for count in (300, 2500):
+        d = {f"k{i}": fnp.asarray(float(i)) for i in range(count)}
+        for _ in range(3):
+            out = f(d)
+            assert [float(out[f"k{i}"]) for i in range(count)] == [2.0 * i for i in range(count)]
