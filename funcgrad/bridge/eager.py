@@ -26,6 +26,8 @@ class Evaluate(Interpreter):
     __slots__ = ()
 
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if prim.run is not None:
+            return prim.run(*args, **params)
         arrays, avals = [], []
         for x in args:
             if x.__class__ is Array:
