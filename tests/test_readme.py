@@ -1,0 +1,45 @@
+"""The README says what is true: its example prints what stands there, its table has every option, its commands are two."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from funcgrad.core.config import OPTIONS
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+
+
+@pytest.fixture(scope="module")
+def text():
+    return README.read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.S | re.M)
+
+
+def test_example_prints_what_stands_there(text):
+    (code,), (printed,) = blocks(text, "python"), blocks(text, "text")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "README.md", "exec"), {})
+    assert out.getvalue() == printed
+
+
+def test_there_are_two_commands(text):
+    setup, tests = blocks(text, "sh")
+    assert "-m venv" in setup and "funcgrad.demo" in setup and len(setup.splitlines()) == 1
+    assert "pytest" in tests and len(tests.splitlines()) == 1
+
+
+def test_all_options_are_in_the_table(text):
+    table = set(re.findall(r"^\| `(FUNCGRAD_\w+)`", text, re.M))
+    assert table == {option.env for option in OPTIONS.values() if option.env} | {"FUNCGRAD_ENABLE_X64"}
+
+
+def test_paths_exist(text):
+    for path in re.findall(r"`((?:tests|notebooks|benchmarks|funcgrad)/[\w./]+)`", text):
+        assert (README.parent / path).exists(), path
