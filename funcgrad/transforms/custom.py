@@ -85,9 +85,7 @@ class CustomVjp:
         avals = tuple(aval_of(x).strong() for x in outs)
         live = tuple(a.dtype in dt.INEXACT for a in avals)
         given = [t for t in tangents if t is not None]
-        found = custom_linear(
-            *residuals, *given, bwd=self.bwd, residuals=len(residuals), moving=moving, avals=avals, live=live
-        )
+        found = custom_linear(*residuals, *given, bwd=self.bwd, residuals=len(residuals), moving=moving, avals=avals, live=live)
         return list(outs), merge(live, found, [None] * live.count(False))
 
     def batch(self, size: int, dims: Sequence[int | None]) -> "CustomVjp":
@@ -135,7 +133,11 @@ class CustomVmap:
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         raise UsageError(
-            message("custom_vmap: the function was differentiated", "it has a rule for vmap only", "wrap it in custom_jvp or custom_vjp")
+            message(
+                "custom_vmap: the function was differentiated",
+                "it has a rule for vmap only",
+                "wrap it in custom_jvp or custom_vjp",
+            )
         )
 
 

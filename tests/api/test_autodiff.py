@@ -62,7 +62,7 @@ def test_python_control_flow_on_concrete_values():
 
 
 def test_integer_inputs():
-    with pytest.raises(TypeError, match=r"grad: got i64\[\].*floating(?s:.*)2\.0 instead of 2"):
+    with pytest.raises(TypeError, match=r"(?s)grad: got i64\[\].*floating.*2\.0 instead of 2"):
         fg.grad(lambda x: x * 2.0)(3)
     g = fg.grad(lambda x: x * 2.0, allow_int=True)(3)
     assert g.dtype == np.dtype([("float0", "V")])
@@ -71,22 +71,22 @@ def test_integer_inputs():
 
 
 def test_outputs_that_are_no_loss():
-    with pytest.raises(TypeError, match=r"output of shape \(3,\)(?s:.*)jacrev"):
+    with pytest.raises(TypeError, match=r"(?s)output of shape \(3,\).*jacrev"):
         fg.grad(lambda x: x * 2)(np.ones(3))
     with pytest.raises(TypeError, match="one scalar"):
         fg.grad(lambda x: (x, x))(1.0)
     with pytest.raises(TypeError, match="real floating"):
         fg.grad(lambda x: x > 1)(1.0)
-    with pytest.raises(TypeError, match=r"holomorphic"):
+    with pytest.raises(TypeError, match=r"(?s)holomorphic"):
         fg.grad(lambda x: x * 1j)(1.0)
 
 
 def test_wrong_arguments():
-    with pytest.raises(TypeError, match=r"argnums=1 .*1 positional"):
+    with pytest.raises(TypeError, match=r"(?s)argnums=1 .*1 positional"):
         fg.grad(lambda x: x, argnums=1)(1.0)
     with pytest.raises(TypeError, match="write grad"):
         fg.grad(3.0)
-    with pytest.raises(TypeError, match=r"got str for the argument at \[0\]\['a'\]"):
+    with pytest.raises(TypeError, match=r"(?s)got str for the argument at \[0\]\['a'\]"):
         fg.grad(lambda t: t["b"])({"a": "text", "b": 1.0})
     with pytest.raises(TypeError, match="pair"):
         fg.grad(lambda x: x, has_aux=True)(1.0)

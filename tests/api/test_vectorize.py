@@ -51,7 +51,7 @@ def test_per_example_gradients():
 
 
 def test_errors_name_the_argument():
-    with pytest.raises(ValueError, match=r"different batch sizes: 3 .*; 4 "):
+    with pytest.raises(ValueError, match=r"(?s)different batch sizes: 3 .*; 4 "):
         fg.vmap(lambda a, b: a)(np.ones(3), np.ones(4))
     with pytest.raises(ValueError, match="axis 2"):
         fg.vmap(lambda a: a, in_axes=2)(np.ones((3, 3)))
