@@ -5,7 +5,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad.testing.counters import counters
+from funcgrad.testing import counters
 
 SIZES = (784, 512, 512, 10)
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 import funcgrad as fg
 from funcgrad.demo import digits, model, picture
-from funcgrad.testing.counters import counters
+from funcgrad.testing import counters
 
 
 class History(NamedTuple):
