@@ -155,7 +155,7 @@ def tanh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     t, s, c = b.tanh(x), b.sin(y), b.cos(y)
     bottom = b.add(b.mul(c, c), b.mul(b.mul(t, t), b.mul(s, s)))
-    cosh_ = b.cosh(b.min(b.max(x, -40), 40))
+    cosh_ = b.cosh(x)
     return b.complex(b.div(t, bottom), b.div(b.div(b.mul(s, c), b.mul(cosh_, cosh_)), bottom))
 
 
@@ -174,9 +174,11 @@ tan = _turned(tanh)
 
 
 def logistic(b: Any, z: Any) -> Any:
-    # (1 + tanh(z / 2)) / 2
-    half = tanh(b, scaled(b, b.const(0.5, b.real(z).dtype), z))
-    return b.complex(b.add(b.mul(b.real(half), 0.5), 0.5), b.mul(b.imag(half), 0.5))
+    # exp(z) / (1 + exp(z)) on the left and 1 / (1 + exp(-z)) on the right: no overflow, and no difference of near equals.
+    left = b.lt(b.real(z), 0)
+    one = b.const(1, z.dtype)
+    e = exp(b, b.select(left, z, b.neg(z)))
+    return divide(b, b.select(left, e, one), b.add(one, e))
 
 
 def _near_one(b: Any, z: Any) -> tuple[Any, Any]:

@@ -12,7 +12,8 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.ops import _complex as cx
-from funcgrad.ops._family import add, elementwise, like, uniform
+from funcgrad.ops._family import add, elementwise, like
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.bitwise import and_
 from funcgrad.ops.compare import eq, gt, lt
 from funcgrad.ops.rounding import round_

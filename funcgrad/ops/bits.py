@@ -14,7 +14,8 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.ir.loop_rules import Indexed, Pointwise
 from funcgrad.ir.primitive import register
-from funcgrad.ops._family import check_dtypes, elementwise_batch, elementwise_shape, move_dim, uniform
+from funcgrad.ops._family import check_dtypes, elementwise_batch, elementwise_shape, move_dim
+from funcgrad.ops._samples import uniform
 from funcgrad.trace.interpreter import Operator
 
 _UNSIGNED = {8: dt.uint8, 16: dt.uint16, 32: dt.uint32, 64: dt.uint64}

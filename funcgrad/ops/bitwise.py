@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.ops._family import NOT_DIFFERENTIABLE, elementwise, uniform
+from funcgrad.ops._family import NOT_DIFFERENTIABLE, elementwise
+from funcgrad.ops._samples import uniform
 from funcgrad.trace.interpreter import Operator
 
 _BITS = dt.BOOLS | dt.INTEGERS

@@ -15,7 +15,8 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Dot
-from funcgrad.ops._family import NARROW, bilinear, transpose, uniform
+from funcgrad.ops._family import bilinear, transpose
+from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.convert import convert
 from funcgrad.trace.value import aval_of
 

@@ -14,7 +14,8 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.ir.loop_rules import Indexed, Pointwise, View
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import check_dtypes, elementwise, linear, move_dim, same_mask, uniform
+from funcgrad.ops._family import check_dtypes, elementwise, linear, move_dim, same_mask
+from funcgrad.ops._samples import uniform
 from funcgrad.trace.interpreter import Operator
 from funcgrad.trace.value import aval_of
 

@@ -14,7 +14,8 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import ShapeError, message
 from funcgrad.ir.loop_rules import Inline, Scan
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import NARROW, add, check_dtypes, like, uniform
+from funcgrad.ops._family import add, check_dtypes, like
+from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.arithmetic import max_, mul, sub
 from funcgrad.ops.bitwise import and_, not_, or_
 from funcgrad.ops.compare import eq, ge, le

@@ -13,8 +13,9 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Indexed
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import broadcast_batch, broadcast_in_dim, full, move_dim, uniform, zeros
+from funcgrad.ops._family import broadcast_batch, broadcast_in_dim, full, move_dim, zeros
 from funcgrad.ops._indexing import GatherDimensionNumbers
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.convert import convert
 from funcgrad.ops.gathering import as_scatter, gather, keyed, scatter
 from funcgrad.ops.shape import concatenate

@@ -8,7 +8,8 @@ import scipy.special
 
 from funcgrad.core import dtypes as dt
 from funcgrad.ops import _complex as cx
-from funcgrad.ops._family import NARROW, add, elementwise, like, uniform
+from funcgrad.ops._family import add, elementwise, like
+from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.arithmetic import div, mul, rsqrt, square, sub
 from funcgrad.trace.interpreter import Operator
 
@@ -39,11 +40,28 @@ def _one_less(x: Any) -> Any:
     return sub(like(x, 1), x)
 
 
+def _logistic_numpy(x: np.ndarray) -> np.ndarray:
+    if x.dtype in dt.COMPLEXES:
+        left, one = x.real < 0, x.dtype.type(1)
+        e = np.exp(np.where(left, x, -x))
+        return np.where(left, e, one) / (one + e)
+    return scipy.special.expit(x) if x.dtype not in NARROW else scipy.special.expit(x.astype(np.float32)).astype(x.dtype)
+
+
+def _log1p_numpy(x: np.ndarray) -> np.ndarray:
+    if x.dtype not in dt.COMPLEXES:
+        return np.log1p(x)
+    # NumPy's complex log1p is log(1 + z), which loses what a small z has; SciPy's loses the sign of a zero.
+    out = np.array(scipy.special.log1p(x))
+    out.imag = np.copysign(out.imag, x.imag)
+    return out
+
+
 exp = smooth("exp", np.exp, lambda t, out, x: mul(t, out), _NEAR)
 exp2 = smooth("exp2", np.exp2, lambda t, out, x: mul(t, mul(out, like(x, np.log(2)))), _NEAR, "2 ** x")
 expm1 = smooth("expm1", np.expm1, lambda t, out, x: mul(t, _one_more(out)), _NEAR, "exp(x) - 1, exact near 0")
 log = smooth("log", np.log, lambda t, out, x: div(t, x), _POSITIVE)
-log1p = smooth("log1p", np.log1p, lambda t, out, x: div(t, _one_more(x)), _POSITIVE, "log(1 + x), exact near 0")
+log1p = smooth("log1p", _log1p_numpy, lambda t, out, x: div(t, _one_more(x)), _POSITIVE, "log(1 + x), exact near 0")
 
 sinh = smooth("sinh", np.sinh, lambda t, out, x: mul(t, cosh(x)), _NEAR)
 cosh = smooth("cosh", np.cosh, lambda t, out, x: mul(t, sinh(x)), _NEAR)
@@ -56,12 +74,5 @@ acosh = smooth(
     uniform(1.5, 4),
 )
 atanh = smooth("atanh", np.arctanh, lambda t, out, x: div(t, _one_less(square(x))), _INSIDE)
-
-
-def _logistic_numpy(x: np.ndarray) -> np.ndarray:
-    if x.dtype in dt.COMPLEXES:
-        return (1 + np.tanh(x * x.dtype.type(0.5))) * x.dtype.type(0.5)
-    return scipy.special.expit(x) if x.dtype not in NARROW else scipy.special.expit(x.astype(np.float32)).astype(x.dtype)
-
 
 logistic = smooth("logistic", _logistic_numpy, lambda t, out, x: mul(t, mul(out, _one_less(out))), _NEAR, "1 / (1 + exp(-x))")

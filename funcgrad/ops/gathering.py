@@ -14,7 +14,7 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Indexed, Scatter
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import batch_at, full, move_dim, reshape, uniform, zeros
+from funcgrad.ops._family import batch_at, full, move_dim, reshape, zeros
 from funcgrad.ops._indexing import (
     GatherDimensionNumbers,
     ScatterDimensionNumbers,
@@ -26,6 +26,7 @@ from funcgrad.ops._indexing import (
     scatter_loop,
     scatter_numpy,
 )
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.compare import eq, ne
 from funcgrad.ops.convert import convert
 from funcgrad.ops.select import select_n

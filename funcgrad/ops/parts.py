@@ -11,7 +11,8 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.ops import _complex as cx
-from funcgrad.ops._family import elementwise, like, uniform
+from funcgrad.ops._family import elementwise, like
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, sub
 from funcgrad.ops.compare import eq
 from funcgrad.ops.select import select_n

@@ -7,7 +7,8 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.ops import _complex as cx
-from funcgrad.ops._family import elementwise, like, uniform
+from funcgrad.ops._family import elementwise, like
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, div_loop, div_numpy, mul, square, sub
 from funcgrad.ops.bitwise import and_
 from funcgrad.ops.compare import eq, ge

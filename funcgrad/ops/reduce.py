@@ -14,7 +14,6 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.ops._family import (
-    NARROW,
     NOT_DIFFERENTIABLE,
     add,
     broadcast_in_dim,
@@ -25,8 +24,8 @@ from funcgrad.ops._family import (
     reduction,
     reshape,
     transpose,
-    uniform,
 )
+from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.arithmetic import div, mul
 from funcgrad.ops.compare import eq
 from funcgrad.ops.convert import convert

@@ -6,7 +6,8 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.ops import _complex as cx
-from funcgrad.ops._family import elementwise, uniform
+from funcgrad.ops._family import elementwise
+from funcgrad.ops._samples import uniform
 
 _MOST = uniform(-10, 10)
 _STEPS = "it is constant between its jumps"

@@ -13,7 +13,8 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, message
 from funcgrad.ir.loop_rules import Pointwise
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import elementwise_batch, elementwise_shape, full, like, uniform
+from funcgrad.ops._family import elementwise_batch, elementwise_shape, full, like
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.bitwise import and_, not_
 from funcgrad.ops.compare import eq, ge, le
 from funcgrad.trace.interpreter import Operator

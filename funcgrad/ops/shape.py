@@ -15,18 +15,8 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Assemble, Indexed
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import (
-    batch_at,
-    broadcast_in_dim,
-    full,
-    linear,
-    move_dim,
-    reduce_sum,
-    reshape,
-    transpose,
-    uniform,
-    zeros,
-)
+from funcgrad.ops._family import batch_at, broadcast_in_dim, full, linear, move_dim, reduce_sum, reshape, transpose, zeros
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import sub
 from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import Operator

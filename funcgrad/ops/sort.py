@@ -14,8 +14,9 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ir.primitive import register
-from funcgrad.ops._family import NARROW, batch_at, check_dtypes, expand_dims_last, uniform
+from funcgrad.ops._family import batch_at, check_dtypes, expand_dims_last
 from funcgrad.ops._indexing import GatherDimensionNumbers
+from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.gathering import gather
 from funcgrad.ops.shape import iota
 from funcgrad.trace.interpreter import Operator

@@ -5,7 +5,8 @@ import scipy.special
 
 from funcgrad.core import dtypes as dt
 from funcgrad.ir.loop_rules import Host
-from funcgrad.ops._family import elementwise, like, uniform, via_float32
+from funcgrad.ops._family import elementwise, like
+from funcgrad.ops._samples import uniform, via_float32
 from funcgrad.ops.arithmetic import mul, neg, square
 from funcgrad.ops.exponential import exp
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.ops._family import add, elementwise, like, uniform
+from funcgrad.ops._family import add, elementwise, like
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, rsqrt, square, sub
 from funcgrad.ops.exponential import smooth
 
