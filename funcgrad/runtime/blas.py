@@ -33,3 +33,9 @@ def _first(library: ctypes.CDLL, names: tuple[str, ...]) -> int:
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value or 0
     return 0
+
+
+def get_threads() -> int:
+    """How many threads the library uses now; 0 when it does not say."""
+    getter, _ = thread_functions()
+    return ctypes.CFUNCTYPE(ctypes.c_int)(getter)() if getter else 0
