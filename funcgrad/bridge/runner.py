@@ -19,6 +19,7 @@ from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
 from funcgrad.core.errors import CompileError, message
 from funcgrad.ir.check import check
+from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var
 from funcgrad.loops import interpreter
 from funcgrad.loops.compile import compile_program
@@ -27,6 +28,7 @@ from funcgrad.passes import simplify
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.counters import counters
 from funcgrad.runtime.executable import Executable, load
+from funcgrad.trace.interpreter import floor, running
 
 
 class Out(NamedTuple):
@@ -106,7 +108,16 @@ class Runner:
         counts.add("programs")
         before = counters.compiled
         self.in_avals = tuple(jaxpr.in_avals)
-        self.prepared = p = prepare(jaxpr, donated)
+        try:
+            p = prepare(jaxpr, donated)
+        except MemoryError:
+            raise
+        except Exception as error:  # a fault of ours, not of the user's program: it still has an answer
+            _warn("a program could not be made", error)
+            p = Prepared(
+                None, jaxpr.replace(), (), tuple([Out("meaning", k, v.aval) for k, v in enumerate(jaxpr.outvars)]), (), {}
+            )
+        self.prepared = p
         self.inputs, self.outs, self.new, self.donated = p.inputs, p.outs, p.new, p.donated
         self.forwarded = frozenset(j for j, _ in p.program.forwarded) if p.program is not None else frozenset()
         self.dropped = tuple(sorted(set(donated)))
@@ -115,7 +126,7 @@ class Runner:
             try:
                 self.executable = load(p.program)
             except CompileError as error:
-                _warn(error)
+                _warn("a kernel could not be compiled", error)
         exe = self.executable
         self.launch = None if exe is None or exe.hosted else exe._packed
         self.fail = None if exe is None else exe.check
@@ -131,6 +142,8 @@ class Runner:
         aliases = {k: alias(args[o.number], o.aval) for k, o in enumerate(self.outs) if o.kind == "alias"}
         if self.prepared.program is not None:
             self._run(args, made)
+        elif any([o.kind == "meaning" for o in self.outs]):
+            return self._evaluate(args)
         for i in self.dropped:
             if values[i].__class__ is Array:
                 drop(args[i])
@@ -143,6 +156,16 @@ class Runner:
             else:
                 results.append(o.constant if o.kind == "constant" else aliases[k])
         return results
+
+    def _evaluate(self, args: list[Array]) -> list[Array]:
+        """Operator by operator, as without jit."""
+        with running(floor()):
+            outs = evaluate(lambda prim, xs, params: floor().apply(prim, tuple(xs), params), self.prepared.jaxpr, (), args)
+        outs = [as_array(x, o.aval) for x, o in zip(outs, self.outs, strict=True)]
+        for i in self.dropped:
+            outs = [alias(x, x.aval) if x is args[i] else x for x in outs]
+            drop(args[i])
+        return outs
 
     def _run(self, args: list[Array], made: list[Any]) -> None:
         program = self.prepared.program
@@ -194,10 +217,9 @@ def as_array(x: Any, aval: ShapedArray) -> Array:
         ) from None
 
 
-def _warn(error: CompileError) -> None:
-    """Once a process: the program runs interpreted."""
+def _warn(what: str, error: Exception) -> None:
     warnings.warn(
-        f"a kernel could not be compiled; its program runs interpreted by NumPy, which is slow. {error}",
+        f"{what}; it runs by NumPy instead, which is slow. Please report this. {type(error).__name__}: {error}",
         RuntimeWarning,
         stacklevel=6,
     )

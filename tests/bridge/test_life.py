@@ -146,10 +146,27 @@ def test_a_failed_compile_is_interpreted_with_one_warning(monkeypatch):
     monkeypatch.setattr(runner, "load", fail)
     f = jit(lambda x, y: (add(x, y), reduce_sum(x, axes=(0,)), x), donate_argnums=1)
     x = from_numpy(np.arange(4.0))
-    with pytest.warns(RuntimeWarning, match="could not be compiled(.|\n)*interpreted"):
+    with pytest.warns(RuntimeWarning, match="could not be compiled(.|\n)*CompileError"):
         f(x, from_numpy(np.ones(4)))
     for _ in range(3):
         y = from_numpy(np.ones(4))
         out = f(x, y)
         np.testing.assert_array_equal(np.asarray(out[0]), np.arange(4.0) + 1)
         assert float(np.asarray(out[1])) == 6 and out[2] is x and y.is_deleted()
+
+
+def test_a_fault_in_the_compiler_is_no_failure_of_the_program(monkeypatch):
+    def fail(jaxpr, donated):
+        raise KeyError(5)
+
+    monkeypatch.setattr(runner, "prepare", fail)
+    f = jit(lambda x, y: (add(x, y), x, y, 3.0), donate_argnums=1)
+    x = from_numpy(np.arange(4.0))
+    with pytest.warns(RuntimeWarning, match="could not be made(.|\n)*KeyError: 5"):
+        f(x, from_numpy(np.ones(4)))
+    for _ in range(3):
+        y = from_numpy(np.ones(4))
+        out = f(x, y)
+        np.testing.assert_array_equal(np.asarray(out[0]), np.arange(4.0) + 1)
+        np.testing.assert_array_equal(np.asarray(out[2]), np.ones(4))
+        assert out[1] is x and y.is_deleted() and float(np.asarray(out[3])) == 3
