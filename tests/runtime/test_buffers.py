@@ -44,6 +44,7 @@ def test_large_arrays_are_aligned_and_recycled():
     assert buffers.kept_bytes() >= 4 << 20
     again = empty((1024, 1000), F32)  # a little smaller: the same class or another, but never too small
     assert again.nbytes <= len(again.base.base)
+    del again
     assert array_address(empty((1 << 20,), F32)) == address
 
 
