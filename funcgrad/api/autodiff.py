@@ -10,7 +10,7 @@ from funcgrad.api._args import FlatFunction, as_values, bind_arguments, check_ca
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
-from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, asked_at, describe, message
 from funcgrad.core.pytree import Partial, PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
@@ -211,7 +211,7 @@ def _check_output(name: str, fun: Any, flat: FlatFunction, outs: list[Any], holo
     if len(outs) != 1 or flat.out_tree.node_data() is not None:
         raise UsageError(
             message(
-                f"{name}: {called} returned {flat.out_tree}",
+                f"{name}: {called} returned {flat.out_tree}{asked_at()}",
                 "a function to differentiate returns one scalar",
                 "return the loss alone, or (loss, extra) with has_aux=True",
             )
@@ -220,7 +220,7 @@ def _check_output(name: str, fun: Any, flat: FlatFunction, outs: list[Any], holo
     if aval.shape != ():
         raise ShapeError(
             message(
-                f"{name}: {called} returned an output of shape {aval.shape}: {describe(outs[0])}",
+                f"{name}: {called} returned an output of shape {aval.shape}: {describe(outs[0])}{asked_at()}",
                 "a function to differentiate returns a scalar, of shape ()",
                 "reduce it, for example with .sum() or .mean(), or use fg.jacrev or fg.vjp for the whole Jacobian",
             )
@@ -229,7 +229,7 @@ def _check_output(name: str, fun: Any, flat: FlatFunction, outs: list[Any], holo
     if aval.dtype not in allowed:
         raise DtypeError(
             message(
-                f"{name}: {called} returned {aval}{' with holomorphic=True' if holomorphic else ''}",
+                f"{name}: {called} returned {aval}{' with holomorphic=True' if holomorphic else ''}{asked_at()}",
                 "a complex output" if holomorphic else "a real floating output",
                 "convert it, or take a real part, or pass holomorphic=True for a complex-differentiable function"
                 if aval.dtype in dt.COMPLEXES

@@ -30,6 +30,7 @@ __all__ = [
     "TreeError",
     "UnexpectedTracerError",
     "UsageError",
+    "asked_at",
     "describe",
     "made_at",
     "message",
@@ -61,6 +62,12 @@ def made_at(x: Any) -> str:
     """ ", made at train.py:12 (loss)" where the value knows its place, or nothing."""
     place = getattr(x, "source", None)
     return "" if place is None or place is _source.UNKNOWN else f", made at {place}"
+
+
+def asked_at() -> str:
+    """ "; at train.py:12 (loss): y = x @ w", the user's line that runs now, or nothing where there is none."""
+    now = _source.current()
+    return "" if now is _source.UNKNOWN else f"; at {now.quote()}"
 
 
 class FuncgradError(Exception):
