@@ -31,6 +31,10 @@ class Counts:
         with self._lock:
             setattr(self, name, getattr(self, name) + 1)
 
+    def reset_lock(self) -> None:
+        """In a forked child."""
+        self._lock = threading.Lock()
+
     def watch(self, staged: Any) -> None:
         """Count the fast calls of a trace too, also when it is gone."""
         self._staged.add(staged)

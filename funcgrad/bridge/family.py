@@ -129,6 +129,12 @@ def _shared(found: FunctionKey, options: Any) -> Family:
     return family
 
 
+def reset_locks() -> None:
+    """In a forked child."""
+    global _lock
+    _lock = threading.Lock()
+
+
 def clear() -> None:
     """Forget every function's traces."""
     with _lock:

@@ -400,6 +400,8 @@ def _short(x: Any) -> str:
 
 def _after_fork() -> None:
     """Another thread of the parent may have held a lock; in the child nobody gives it back."""
+    family.reset_locks()
+    counts.reset_lock()
     for dispatcher in list(_all):
         if dispatcher._family is not None:
             dispatcher._family.lock = threading.RLock()

@@ -1,11 +1,14 @@
 """jit as users meet it: arguments, results, statics, donation, closures, keys, errors."""
 
 import collections
+import copy
 import functools
+import inspect
 import logging
 import pickle
 from typing import NamedTuple
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from funcgrad.api.vectorize import vmap
 from funcgrad.bridge import eager  # noqa: F401  (puts the floor in)
 from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.core.config import config
+from funcgrad.core.pytree import Partial
 from funcgrad.errors import DeletedArrayError, DtypeError, NanError, UnexpectedTracerError, UsageError
 from funcgrad.ops._family import add, reduce_sum
 from funcgrad.ops.arithmetic import mul, neg, sub
@@ -181,6 +185,20 @@ def test_decorator_methods_partials_and_callables():
     same(jit(a.__call__)(arr(3)), [5])
     same(jit(functools.partial(sub, arr(7)))(arr(3)), [4])
     same(jit(jit(plain))(arr(3)), [6])
+
+
+def test_it_is_a_function_like_any_other():
+    def f(x, y=2.0, *, z=1.0):
+        return x * y + z
+
+    g = jit(f)
+    for _ in range(3):
+        g(1.0)
+    assert inspect.signature(g) == inspect.signature(f) and copy.deepcopy(g) is g and callable(g) and hash(g) == hash(g)
+    assert float(functools.partial(g, 2.0)(3.0)) == 7 and float(functools.partial(functools.partial(g, z=0.0), 2.0)(3.0)) == 6
+    assert [float(v) for v in map(g, [1.0, 2.0])] == [3, 5]
+    bound = Partial(g, fnp.asarray(2.0))
+    assert float(jit(lambda p, y: p(y))(bound, 3.0)) == 7
 
 
 def test_keywords_are_checked():
@@ -395,6 +413,8 @@ def test_pickles_by_name_and_by_function():
     assert f is by_name
     g = pickle.loads(pickle.dumps(jit(of_two, static_argnums=1)))
     same(g(arr(2), 3), [6])
+    h = pickle.loads(cloudpickle.dumps(jit(lambda x, n: mul(x, np.float64(n)), static_argnames="n")))
+    same(h(arr(2), n=3), [6])
 
 
 @jit
