@@ -23,6 +23,7 @@ from funcgrad.runtime.intrinsics import Word
 
 PREFIX = "fg_driver_"
 METH_FASTCALL, METH_O = 0x80, 0x08
+METHODS = {"call_arrays": METH_FASTCALL, "call_packed": METH_O, "call_direct": METH_FASTCALL, "call_stretch": METH_O}
 SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}
 
 
@@ -92,12 +93,12 @@ class Driver:
         self.pool_address = (self.pool.ctypes.data + 63) // 64 * 64
         self.env_address = self.environment.ctypes.data
         self._fill()
-        self._definitions: list[_MethodDef] = []
+        self._definitions: dict[str, _MethodDef] = {}
         new = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         self._new = new
-        for name, flags in (("call_arrays", METH_FASTCALL), ("call_packed", METH_O), ("call_stretch", METH_O)):
-            self._definitions.append(_MethodDef(name.encode(), self.entries[name], flags, None))
+        for name, flags in METHODS.items():
+            self._definitions[name] = _MethodDef(name.encode(), self.entries[name], flags, None)
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
         self.acquire = kind(self.entries["acquire_block"])
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -109,6 +110,7 @@ class Driver:
         put(layout.E_SAVE_THREAD, _address(python, "PyEval_SaveThread"))
         put(layout.E_RESTORE_THREAD, _address(python, "PyEval_RestoreThread"))
         put(layout.E_BYTES, _address(python, "PyBytes_FromStringAndSize"))
+        put(layout.E_AS_INT, _address(python, "PyLong_AsLongLong"))
         put(layout.E_NONE, id(None))
         put(layout.E_ALLOCATE, _address(libc, "aligned_alloc"))
         put(layout.E_FREE, _address(libc, "free"))
@@ -145,8 +147,7 @@ class Driver:
 
     def method(self, entry: str, state: np.ndarray):
         """A builtin function that runs `entry` on an executable's state."""
-        k = ("call_arrays", "call_packed", "call_stretch").index(entry)
-        return self._new(ctypes.addressof(self._definitions[k]), state, None)
+        return self._new(ctypes.addressof(self._definitions[entry]), state, None)
 
 
 class _Once:

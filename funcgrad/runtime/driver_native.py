@@ -1,8 +1,8 @@
 """The driver: machine code that walks a program's records. Compiled like a kernel, once a machine.
 
 Every value is an int64. The functions below are written in the words of system_words.py and compiled into one object;
-`FUNCTIONS` lists them with their number of arguments. Three are called from Python, as C functions of a builtin
-method (`call_arrays`, `call_packed`, `call_stretch`), one is the body of a pool thread (`worker`).
+`FUNCTIONS` lists them with their number of arguments. Four are called from Python, as C functions of a builtin
+method (`call_arrays`, `call_packed`, `call_direct`, `call_stretch`), one is the body of a pool thread (`worker`).
 
 Memory layouts (offsets in bytes) are the constants below; runtime/records.py and runtime/threads.py fill them in.
 """
@@ -34,8 +34,9 @@ E_BLAS_SET = 232
 E_BLAS_USERS = 240
 E_BLAS_BEFORE = 248
 E_BLAS_LOCK = 256
-E_BLOCKS = 264  # free blocks: two for each size class
-E_BYTES_TOTAL = 264 + 16 * 64
+E_AS_INT = 264  # PyLong_AsLongLong
+E_BLOCKS = 272  # free blocks: two for each size class
+E_BYTES_TOTAL = 272 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -476,6 +477,31 @@ def call_packed(self, packed):
     return result
 
 
+def call_direct(self, args, count):
+    """Builtin method, METH_FASTCALL: addresses as Python ints, inputs then outputs."""
+    state = peek(self + 16)
+    env = peek(state)
+    wanted = peek(state + S_ADDRESSES)
+    if count != wanted:
+        return refuse(env)
+    block = acquire_block(env, peek(state + S_CLASS))
+    if block == 0:
+        return refuse(env)
+    bases = block + B_BASES
+    convert = peek(env + E_AS_INT)
+    for k in range(wanted):
+        address = call1(convert, peek(args + k * 8))
+        if address == -1:  # not an int: Python's error is set
+            release_block(env, peek(state + S_CLASS), block)
+            return 0
+        poke(bases + k * 8, address)
+    poke(bases + wanted * 8, block + peek(state + S_ARENA))
+    failed = run(env, state, block, peek(state + S_CODE))
+    result = answer(env, failed, block)
+    release_block(env, peek(state + S_CLASS), block)
+    return result
+
+
 def call_stretch(self, packed):
     """Builtin method, METH_O: bytes of (block, code): one stretch of a program with host steps; the block's
     addresses are filled in already."""
@@ -505,6 +531,7 @@ FUNCTIONS = {
     "refuse": 1,
     "call_arrays": 3,
     "call_packed": 2,
+    "call_direct": 3,
     "call_stretch": 2,
 }
-ENTRIES = ("worker", "call_arrays", "call_packed", "call_stretch", "acquire_block", "release_block")
+ENTRIES = ("worker", "call_arrays", "call_packed", "call_direct", "call_stretch", "acquire_block", "release_block")

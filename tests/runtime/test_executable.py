@@ -52,6 +52,9 @@ def test_a_chain_of_kernels_through_the_arena():
         made.call(x, out)
         np.testing.assert_array_equal(out, ((x * 2 + 1) * 2 + 1) * 2 + 1)
         out[:] = 0
+        assert made.direct(array_address(x), array_address(out)) is None
+        np.testing.assert_array_equal(out, ((x * 2 + 1) * 2 + 1) * 2 + 1)
+        out[:] = 0
         made.run([array_address(x)], [array_address(out)])
         np.testing.assert_array_equal(out, ((x * 2 + 1) * 2 + 1) * 2 + 1)
 
@@ -67,6 +70,9 @@ def test_entry_refuses_what_it_cannot_read():
     x = np.arange(4.0)
     assert made.entry(x) == b""
     assert made.entry([1.0], x) == b""
+    assert made.direct(1) == b""
+    with pytest.raises(TypeError, match="int"):
+        made.direct(x, x)
     with pytest.raises(TypeError, match="takes 1 and 1"):
         made.run([0], [])
 
