@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api._args import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
+from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped

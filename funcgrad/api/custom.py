@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api._args import FlatFunction, as_values, check_callable, function_name
+from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, function_name
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import TreeError, UsageError, message

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api._args import as_value
+from funcgrad.bridge.flat import as_value
 from funcgrad.bridge.array import Array, mark_deleted
 from funcgrad.bridge.device import CPU, Device, find_device
 from funcgrad.core.errors import UsageError, message

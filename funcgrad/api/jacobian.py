@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api._args import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
+from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.api.autodiff import _check_input, _pull, _settle, _zeros, name_like
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt

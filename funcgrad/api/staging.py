@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.api._args import FlatFunction, check_callable, normalise_argnums
+from funcgrad.bridge.flat import FlatFunction, check_callable, normalise_argnums
 from funcgrad.api.autodiff import abstract_leaf
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray

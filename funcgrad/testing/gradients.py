@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api._args import as_value
+from funcgrad.bridge.flat import as_value
 from funcgrad.api.autodiff import jvp, vjp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
