@@ -9,6 +9,7 @@ linear in both operands jointly, and has a rule of its own.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ def zeros(aval: ShapedArray) -> Any:
 def full(shape: tuple[int, ...], number: np.generic) -> Any:
     """An array that repeats `number`."""
     return broadcast_in_dim(number, shape=shape, dims=())
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the shape and dtype of `x`."""
+    return broadcast_in_dim(like(x, 0), shape=aval_of(x).shape, dims=())
 
 
 def add_tangents(x: Any, y: Any) -> Any:
@@ -346,6 +352,7 @@ def reduction(
 ) -> Operator:
     """Fold along params `axes` (a sorted tuple). `numpy(x, axes)`; `jvp(t, out, x, axes)`, or a text where it is zero."""
 
+    @lru_cache(maxsize=1024)
     def abstract(x: ShapedArray, *, axes: tuple[int, ...], **params: Any) -> ShapedArray:
         check_dtypes(name, dtypes, x)
         check_axes(name, x, axes)
@@ -436,6 +443,7 @@ transpose = linear(
 )
 
 
+@lru_cache(maxsize=4096)
 def _broadcast_abstract(x: ShapedArray, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> ShapedArray:
     ok = len(dims) == x.ndim and list(dims) == sorted(set(dims)) and all(0 <= d < len(shape) for d in dims)
     if not ok or any(n not in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)):
@@ -451,8 +459,10 @@ def _broadcast_abstract(x: ShapedArray, *, shape: tuple[int, ...], dims: tuple[i
 
 def _broadcast_numpy(x: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
     x = np.asarray(x)
-    at = dict(zip(dims, x.shape, strict=True))
-    return np.broadcast_to(x.reshape([at.get(i, 1) for i in range(len(shape))]), shape)
+    if dims != tuple(range(len(shape) - len(dims), len(shape))):
+        at = dict(zip(dims, x.shape, strict=True))
+        x = x.reshape([at.get(i, 1) for i in range(len(shape))])
+    return np.broadcast_to(x, shape)
 
 
 def _broadcast_axes(aval: ShapedArray, shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:

@@ -78,6 +78,7 @@ def layout(numbers: GatherDimensionNumbers, rank: int, indices_rank: int) -> Lay
 # --- shapes ------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def check_numbers(name: str, numbers: GatherDimensionNumbers, avals: Sequence[ShapedArray], mode: str) -> None:
     """ShapeError or UsageError unless the numbers fit the operand and the indices."""
     operand, indices = avals[:2]
@@ -113,6 +114,7 @@ def check_numbers(name: str, numbers: GatherDimensionNumbers, avals: Sequence[Sh
         )
 
 
+@lru_cache(maxsize=4096)
 def gather_shape(
     operand: ShapedArray, indices: ShapedArray, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]
 ) -> tuple[int, ...]:
@@ -169,11 +171,10 @@ def _starts(
             start = start.astype(np.int64)
         room = shape[d] - sizes[d] + 1
         if mode == "raise":
-            if start.size:
-                low, high = (start, start) if start.ndim == 0 else (start.min(), start.max())
-                if low < 0 or high >= room:
-                    bad = start[(start < 0) | (start >= room)].ravel()[0] if start.ndim else start
-                    raise IndexError(out_of_range(name, bad, d, shape[d], sizes[d]))
+            # As unsigned numbers the negative ones are the largest: one pass finds both kinds.
+            if start.size and start.view(np.uint64).max() >= max(room, 0):
+                bad = start[(start < 0) | (start >= room)].ravel()[0] if start.ndim else start
+                raise IndexError(out_of_range(name, bad, d, shape[d], sizes[d]))
         elif mode in ("fill", "drop"):
             ok = (start >= 0) & (start < room)
             inside = ok if inside is None else inside & ok
@@ -218,18 +219,13 @@ def gather_numpy(
     if inside is not None and operand.size == 0:
         shape = gather_shape(_Shape(operand.shape), _Shape(indices.shape), dimension_numbers, slice_sizes)  # type: ignore[arg-type]
         return np.full(shape, fill_number(operand.dtype, fill_value), operand.dtype)
-    whole = [d for d, n in enumerate(operand.shape) if plan.window[d] is not None and d not in starts and slice_sizes[d] == n]
-    picked = [d for d in range(operand.ndim) if d not in whole]
-    if len(picked) == 1 and picked[0] in starts and plan.window[picked[0]] is None:
-        # The typical x[i]: one index along one axis.
-        d = picked[0]
+    line = _one_line(dimension_numbers, operand.shape, indices.ndim, slice_sizes)
+    if line is not None:
+        d, final = line
         out = np.take(operand, starts[d], d)
-        order = [*range(d, d + len(places)), *range(d), *range(d + len(places), out.ndim)]
-        axes = [*plan.places, *[plan.window[w] for w in whole]]
-        final: list[Any] = [0] * len(axes)
-        for source, axis in zip(order, axes, strict=True):
-            final[axis] = source  # type: ignore[index]
     else:
+        whole = [d for d, n in enumerate(operand.shape) if plan.window[d] is not None and d not in starts and slice_sizes[d] == n]
+        picked = [d for d in range(operand.ndim) if d not in whole]
         windows = [d for d in picked if plan.window[d] is not None]
         rank = len(places) + len(windows)
         index = []
@@ -248,15 +244,29 @@ def gather_numpy(
         else:
             out = np.broadcast_to(operand, places + operand.shape)
         axes = [*plan.places, *[plan.window[d] for d in (*windows, *whole)]]
-        final = [0] * len(axes)
-        for source, axis in enumerate(axes):
-            final[axis] = source  # type: ignore[index]
-    if final != list(range(len(final))):
+        final = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    if final is not None:
         out = out.transpose(final)
     if inside is not None:
         keep = _spread(np.broadcast_to(inside, places), plan.places, out.ndim)
         out = np.where(keep, out, fill_number(operand.dtype, fill_value))
     return out
+
+
+@lru_cache(maxsize=4096)
+def _one_line(
+    numbers: GatherDimensionNumbers, shape: tuple[int, ...], indices_rank: int, slice_sizes: tuple[int, ...]
+) -> tuple[int, tuple[int, ...] | None] | None:
+    """For the typical x[i], one index along one axis: that axis, and how np.take's axes go to the output's (None: as they are)."""
+    plan = layout(numbers, len(shape), indices_rank)
+    whole = [d for d, n in enumerate(shape) if plan.window[d] is not None and plan.index[d] is None and slice_sizes[d] == n]
+    picked = [d for d in range(len(shape)) if d not in whole]
+    if len(picked) != 1 or plan.index[picked[0]] is None or plan.window[picked[0]] is not None:
+        return None
+    d, places = picked[0], indices_rank - 1
+    axes = [plan.window[w] for w in whole[:d]] + list(plan.places) + [plan.window[w] for w in whole[d:]]
+    final = tuple(sorted(range(places + len(whole)), key=axes.__getitem__))
+    return d, None if final == tuple(range(len(final))) else final
 
 
 class _Shape:

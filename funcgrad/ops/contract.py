@@ -28,6 +28,7 @@ def _rest(rank: int, *used: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([i for i in range(rank) if not any(i in u for u in used)])
 
 
+@lru_cache(maxsize=4096)
 def _abstract(
     x: ShapedArray, y: ShapedArray, *, dimension_numbers: Numbers, preferred_element_type: np.dtype | None = None
 ) -> ShapedArray:
@@ -71,6 +72,15 @@ def _check_axes(x: ShapedArray, y: ShapedArray, dimension_numbers: Numbers) -> N
             )
 
 
+def _accumulable(x: np.ndarray, out_dtype: np.dtype) -> np.ndarray:
+    """The operand in the dtype in which products are summed."""
+    if x.dtype in NARROW:
+        x = x.astype(np.float32)
+    if out_dtype not in NARROW and x.dtype != out_dtype and dt.category(out_dtype) >= dt.category(x.dtype):
+        x = x.astype(out_dtype)
+    return x
+
+
 @lru_cache(maxsize=1024)
 def _plan(x_rank: int, y_rank: int, numbers: Numbers) -> tuple[Any, ...]:
     """How operands become stacks of matrices: permutations (None: as it is), and where the groups of axes begin."""
@@ -88,10 +98,8 @@ def dot_numpy(x: np.ndarray, y: np.ndarray, dimension_numbers: Numbers, preferre
     """The meaning, by BLAS on operands that are transposed (a view) and reshaped (a copy where it must be)."""
     dtype = x.dtype
     out_dtype = dtype if preferred_element_type is None else np.dtype(preferred_element_type)
-    if dtype in NARROW:
-        x, y = x.astype(np.float32), y.astype(np.float32)
-    if out_dtype not in NARROW and x.dtype != out_dtype and dt.category(out_dtype) >= dt.category(dtype):
-        x, y = x.astype(out_dtype), y.astype(out_dtype)
+    if out_dtype is not dtype or dtype.itemsize < 4:
+        x, y = _accumulable(x, out_dtype), _accumulable(y, out_dtype)
     x_order, y_order, batch, contracted = _plan(x.ndim, y.ndim, dimension_numbers)
     if x_order is not None:
         x = x.transpose(x_order)

@@ -6,6 +6,7 @@ transposes carry masks of live places as they carry cotangents.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def _zero(x: Any) -> Any:
 # --- slice ------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def _slice_abstract(
     x: ShapedArray, *, start_indices: tuple[int, ...], limit_indices: tuple[int, ...], strides: tuple[int, ...]
 ) -> ShapedArray:
@@ -116,6 +118,7 @@ def _padded(n: int, low: int, high: int, interior: int) -> int:
     return low + high + (n + (n - 1) * interior if n else 0)
 
 
+@lru_cache(maxsize=4096)
 def _pad_abstract(x: ShapedArray, value: ShapedArray, *, padding_config: tuple[tuple[int, int, int], ...]) -> ShapedArray:
     if value.shape != () or x.dtype != value.dtype:
         raise DtypeError(
@@ -254,6 +257,7 @@ register(pad)
 # --- concatenate --------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def _concatenate_abstract(*xs: ShapedArray, dimension: int) -> ShapedArray:
     first = xs[0]
     d = dimension
