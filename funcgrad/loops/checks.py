@@ -80,6 +80,8 @@ def check_nest(nest: Nest) -> None:
             if e.op == "load":
                 _require(e.dtype == nest.operands[e.attr].dtype, f"nest: {e.op} of {e.dtype} from {nest.operands[e.attr]}")
                 _require(len(e.args) == nest.operands[e.attr].indirect, "nest: a load without its indices")
+                moves = p.level == "point" and nest.layout == "row" and nest.operands[e.attr].strides[-1] == 1
+                _require(not moves, "nest: a point pass loads along the row")
             elif e.op == "param":
                 _require(e.dtype == nest.params[e.attr], "nest: a param of another dtype")
             elif e.op == "acc":

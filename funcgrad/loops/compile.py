@@ -1,10 +1,10 @@
 """From a simplified Jaxpr to a Program, in five named steps, each a function on data.
 
-    lower     Jaxpr  -> graph of nodes and affine reads
-    fuse      graph  -> groups: what exists in memory, what shares a kernel
-    schedule  groups -> kernels: interned nests and their numbers
-    plan      kernels -> steps with addresses, one arena
-    check     the program's legal form (with config.check_ir)
+lower     Jaxpr  -> graph of nodes and affine reads
+fuse      graph  -> groups: what exists in memory, what shares a kernel
+schedule  groups -> kernels: interned nests and their numbers
+plan      kernels -> steps with addresses, one arena
+check     the program's legal form (with config.check_ir)
 """
 
 from funcgrad.core.config import config

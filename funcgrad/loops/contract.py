@@ -38,9 +38,7 @@ def dot_general(graph: Graph, a: Strided, b: Strided, numbers: Any, dtype: np.dt
     ka, kb = [ka[i] for i in order], [kb[i] for i in order]
     ma = [i for i in range(a.ndim) if i not in ka and i not in ba]
     nb = [i for i in range(b.ndim) if i not in kb and i not in bb]
-    batch, m, n, k = (
-        tuple([v.shape[i] for i in axes]) for v, axes in ((a, ba), (a, ma), (b, nb), (a, ka))
-    )
+    batch, m, n, k = (tuple([v.shape[i] for i in axes]) for v, axes in ((a, ba), (a, ma), (b, nb), (a, ka)))
     shape = batch + m + n
     if 0 in shape or 0 in k:
         zero = Number(dtype.type(0), dtype)
@@ -111,7 +109,7 @@ def _generic(
         raise TypeError(f"dot_general: got {a.node.dtype} and {b.node.dtype}; both must have one dtype; convert one first")
     if not k:
         return product.view()
-    return reduce_node(graph, product.view(), tuple(range(len(shape), len(space))), "or" if dtype == bool else "add", dtype)
+    return reduce_node(graph, product.view(), tuple(range(len(shape), len(space))), "or" if dtype.kind == "b" else "add", dtype)
 
 
 def reduce_node(graph: Graph, v: Strided, axes: tuple[int, ...], op: str, dtype: np.dtype) -> Strided:

@@ -24,9 +24,7 @@ class Slot:
 
     __slots__ = ("node", "offset", "strides", "dtype", "role", "indirect")
 
-    def __init__(
-        self, node: Node | None, offset: int, strides: Strides, dtype: np.dtype, role: str, indirect: tuple = ()
-    ):
+    def __init__(self, node: Node | None, offset: int, strides: Strides, dtype: np.dtype, role: str, indirect: tuple = ()):
         self.node, self.offset, self.strides, self.dtype = node, offset, strides, dtype
         self.role, self.indirect = role, indirect
 

@@ -22,7 +22,7 @@ CHEAP = 4.0  # additions: at most this much is computed again rather than stored
 TRIVIAL = 3.0  # also at every point of a larger space
 DEEPEST = 64  # of a chain of inlined nodes
 MEMBERS = 24  # of a group
-LONE_FOLD = 1 << 15  # elements: above, a fold to a handful of values takes no stores along
+LONE_FOLD = 1 << 17  # elements: above, a fold to a handful of values takes no stores along
 
 
 class Pulled:
@@ -61,9 +61,7 @@ def pull(node: Node, offset: int, strides: Strides, space: Shape) -> Pulled | No
         d = digits(offset, strides, space, shape)
         found = None
         if d is not None:
-            args = [
-                Ref(a.node, *follow(d, a.offset, a.strides)) if a.__class__ is Ref else a for a in node.args
-            ]
+            args = [Ref(a.node, *follow(d, a.offset, a.strides)) if a.__class__ is Ref else a for a in node.args]
             n = len(shape)
             ones = [tuple([int(i == a) for i in range(n)]) for a in range(n)] if positional else []
             found = Pulled(tuple(args), tuple([follow(d, 0, one) for one in ones]))
@@ -191,6 +189,11 @@ def _same(a: Strides, b: Strides, space: Shape) -> bool:
     return a == b or all([x == y or n == 1 for x, y, n in zip(a, b, space, strict=True)])
 
 
+def _meets(leaf: Node, offset: int | None, strides: Strides, g: Group, point: bool) -> bool:
+    """Whether a member's read of the member `leaf` stays at one point; one at point level (`point`) reads no rows."""
+    return offset == 0 and _same(strides, g.maps[leaf.id], g.space) and not (point and leaf.level == "row")
+
+
 class Gathering:
     """One run of `gather`."""
 
@@ -243,7 +246,8 @@ class Gathering:
             for unit in other.units:
                 if any(leaf[0].group is g for leaf in unit.leaves):
                     for leaf, offset, strides in self.seen_from(unit, other):
-                        if leaf.group is g and (offset != 0 or not _same(strides, g.maps[leaf.id], g.space)):
+                        point = unit.kind == "map" and unit.level == "point"
+                        if leaf.group is g and not _meets(leaf, offset, strides, g, point):
                             return False
         return True
 
@@ -332,10 +336,11 @@ class Gathering:
         else:
             inner = found
         maps = g.maps
+        point = node.kind == "map" and g.reduced is not None and node.shape != g.space
         for other, offset, s in inner:
-            if other.group is g and (offset != 0 or not _same(s, maps[other.id], g.space)):
+            if other.group is g and not _meets(other, offset, s, g, point):
                 return False
-        if node.kind == "map" and g.reduced is not None and node.shape != g.space:
+        if point:
             # At point level: arrays from outside would make this kernel one of a kind, unless rows need the value.
             if any(other.group is not g and other.shape for other, _, _ in inner) and not any(
                 space == g.space for _, _, space in node.uses
@@ -350,7 +355,7 @@ class Gathering:
             node.level = "point"
         else:
             maps[node.id] = strides
-            node.level = "point" if node.shape != g.space and g.reduced is not None else "row"
+            node.level = "point" if point else "row"
         g.units.append(node)
         self.enter(node, g, found, producers)
         return True

@@ -117,9 +117,13 @@ class _Kernel:
 
     def write(self, p: Pass) -> None:
         """The stores of a pass, all values before any of them is written (an output may lie in an input's memory)."""
-        ready = [(s, np.array(self.value(s.value)), [self.value(i) for i in s.indices], s.guard and self.value(s.guard)) for s in p.stores]
-        for s, value, indices, guard in ready:
-            self.store(s, value, indices, guard)
+        value = self.value
+        ready = [
+            (s, np.array(value(s.value)), [value(i) for i in s.indices], None if s.guard is None else value(s.guard))
+            for s in p.stores
+        ]
+        for s, x, indices, guard in ready:
+            self.store(s, x, indices, guard)
 
     def store(self, s: Store, value: np.ndarray, indices: list[np.ndarray], guard: Any) -> None:
         o = self.nest.operands[s.operand]

@@ -23,8 +23,8 @@ nests have scratch operands.
 Axes are numbered outer first: 0 .. outer-1, then outer .. outer+inner-1.
 
 What a printer may rely on:
-  - Nests from `schedule` are interned: equal structure is the same object. Operands come in the order of their first load, then of
-    their first store, scratch last; params in the order of their first use.
+  - Nests from `schedule` are interned: equal structure is the same object. Operands come in the order of their first load,
+    then of their first store, scratch last; params in the order of their first use.
   - An Expr is a value at a point, so one that two passes name is evaluated in both.
   - A point pass is the last one, and there is at most one; what it loads and stores does not move along the inner axes.
   - All values of a pass's stores at a point are computed before any is stored: an output may lie in an input's memory

@@ -16,8 +16,7 @@ from funcgrad.loops.expr import BINARY, OTHER, UNARY, Expr
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
 
 KERNEL_DTYPES = frozenset(
-    np.dtype(n)
-    for n in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split()
+    np.dtype(n) for n in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split()
 ) | {KEY}
 
 # What one evaluation costs, in units of an addition. What is not named costs 1.

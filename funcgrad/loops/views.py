@@ -102,9 +102,7 @@ class Strided:
 
     def squeeze(self, axes: Sequence[int]) -> "Strided":
         keep = [i for i in range(len(self.shape)) if i not in axes]
-        return Strided(
-            self.node, self.offset, tuple([self.shape[i] for i in keep]), tuple([self.strides[i] for i in keep])
-        )
+        return Strided(self.node, self.offset, tuple([self.shape[i] for i in keep]), tuple([self.strides[i] for i in keep]))
 
     def reshape(self, shape: Sequence[int]) -> "Strided":
         shape = tuple(shape)
@@ -135,7 +133,7 @@ def digits(offset: int, strides: Strides, space: Shape, shape: Shape) -> Digits 
     low = [0] * len(shape)
     high = [0] * len(shape)
     position = offset
-    for j, (s, n) in enumerate(zip(strides, space, strict=True)):
+    for s, n in zip(strides, space, strict=True):
         if s == 0 or n == 0:
             moves.append(None)
             continue

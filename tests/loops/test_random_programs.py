@@ -43,7 +43,11 @@ def step(draw, values):
     n = len(shape)
     kind = draw(st.integers(0, 17))
     if kind == 0:
-        return draw(st.sampled_from([neg, tanh, lambda x: mul(x, np.float64(0.5)), lambda x: exp(mul(x, np.float64(-0.25))), lambda x: sub(x, x)]))(x)
+        return draw(
+            st.sampled_from(
+                [neg, tanh, lambda x: mul(x, np.float64(0.5)), lambda x: exp(mul(x, np.float64(-0.25))), lambda x: sub(x, x)]
+            )
+        )(x)
     if kind in (1, 2, 3):
         same = [y for y in values if y.aval.shape == shape]
         return draw(st.sampled_from([add, sub, mul, max_]))(x, draw(st.sampled_from(same)))
@@ -71,21 +75,31 @@ def step(draw, values):
     if kind == 11 and n:
         starts = [draw(st.integers(0, max(0, m - 1))) for m in shape]
         limits = [draw(st.integers(s, m)) for s, m in zip(starts, shape)]
-        return slice_(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=tuple(draw(st.integers(1, 2)) for _ in shape))
+        return slice_(
+            x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=tuple(draw(st.integers(1, 2)) for _ in shape)
+        )
     if kind == 12:
         return rev(x, dimensions=tuple(a for a in range(n) if draw(st.booleans())))
     if kind == 13 and n:
         return concatenate(x, neg(x), dimension=draw(st.integers(0, n - 1)))
     if kind == 14 and n:
-        config_ = tuple((draw(st.integers(-1, 2)) if m > 1 else 1, draw(st.integers(0, 2)), draw(st.integers(0, 1))) for m in shape)
+        config_ = tuple(
+            (draw(st.integers(-1, 2)) if m > 1 else 1, draw(st.integers(0, 2)), draw(st.integers(0, 1))) for m in shape
+        )
         return pad(x, np.float64(0.5), padding_config=config_)
     if kind == 15 and n == 2:
-        return dot_general(x, transpose(x, permutation=(1, 0)), dimension_numbers=(((1,), (0,)), ((), ())), preferred_element_type=None)
+        return dot_general(
+            x, transpose(x, permutation=(1, 0)), dimension_numbers=(((1,), (0,)), ((), ())), preferred_element_type=None
+        )
     if kind == 16:
         return select_n(gt(x, np.float64(0)), x, mul(x, np.float64(0.1)))
     if kind == 17 and n and x.aval.size:
         from_ = argmax(x, axes=(n - 1,), index_dtype=np.dtype(np.int64))
-        return add(x, broadcast_in_dim(mul(reduce_max(x, axes=(n - 1,)), np.float64(0.5)), shape=shape, dims=tuple(range(n - 1)))) if draw(st.booleans()) else convert_element_type(from_, new_dtype=np.dtype(np.float64), weak_type=False)
+        return (
+            add(x, broadcast_in_dim(mul(reduce_max(x, axes=(n - 1,)), np.float64(0.5)), shape=shape, dims=tuple(range(n - 1))))
+            if draw(st.booleans())
+            else convert_element_type(from_, new_dtype=np.dtype(np.float64), weak_type=False)
+        )
     return tanh(x)
 
 

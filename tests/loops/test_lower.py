@@ -1,0 +1,193 @@
+"""What equations become: views without copies, BLAS calls with flags, regions, host steps, checks."""
+
+import numpy as np
+import pytest
+
+import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
+from funcgrad.core import dtypes as dt
+from funcgrad.core.aval import shaped
+from funcgrad.core.config import config
+from funcgrad.ir.evaluate import evaluate_numpy
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Var
+from funcgrad.ir.loop_rules import Call
+from funcgrad.ir.primitive import Primitive
+from funcgrad.loops.compile import compile_program
+from funcgrad.loops.interpreter import run
+from funcgrad.loops.program import Gemm, HostStep
+from funcgrad.ops.contract import dot_general
+from funcgrad.ops.elementwise import add, exp, mul
+from funcgrad.ops.gathering import gather
+from funcgrad.ops.reduce import reduce_sum
+from funcgrad.ops.shape import broadcast_in_dim, concatenate, pad, reshape, rev, slice_, transpose
+from funcgrad.ops.sort import sort
+from funcgrad.passes import simplify
+from funcgrad.trace.stage import stage
+
+F64 = np.dtype(np.float64)
+
+
+def compiled(fun, *shapes, dtype=F64):
+    """The program of `fun`, compared with NumPy on random numbers."""
+    jaxpr, _ = stage(fun, [shaped(s, dtype) for s in shapes])
+    with config.override(check_ir=True):
+        program = compile_program(simplify(jaxpr))
+    rng = np.random.default_rng(0)
+    xs = [(rng.normal(size=s) * 4).astype(dtype) for s in shapes]
+    for x, y in zip(run(program, xs), evaluate_numpy(jaxpr, [], xs), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+    return program
+
+
+def dot(x, y, contract=((1,), (0,)), batch=((), ())):
+    return dot_general(x, y, dimension_numbers=(contract, batch), preferred_element_type=None)
+
+
+def t(x):
+    return transpose(x, permutation=(1, 0))
+
+
+def kinds(program):
+    return [type(s).__name__ for s in program.steps]
+
+
+@pytest.mark.parametrize(
+    "fun,flags",
+    [
+        (lambda x, y: [dot(x, y)], (False, False)),
+        (lambda x, y: [dot(t(x), y)], (True, False)),
+        (lambda x, y: [dot(x, t(y))], (False, True)),
+        (lambda x, y: [dot(x, y, ((0,), (1,)))], (True, True)),
+        # The product is transposed by its only reader: B' A'.
+        (lambda x, y: [t(dot(x, y))], (True, True)),
+        (lambda x, y: [dot(slice_(x, start_indices=(1, 2), limit_indices=(4, 4), strides=(1, 1)), slice_(y, start_indices=(0, 0), limit_indices=(2, 5), strides=(1, 1)))], (False, False)),
+    ],
+)  # fmt: skip
+def test_a_product_of_matrix_views_is_one_blas_call(fun, flags):
+    program = compiled(fun, (5, 5), (5, 5))
+    (step,) = program.steps
+    assert isinstance(step, Gemm) and (step.trans_a, step.trans_b) == flags
+
+
+def test_what_blas_cannot_address_is_copied_first():
+    program = compiled(lambda x, y: [dot(rev(x, dimensions=(1,)), y)], (5, 4), (4, 3))
+    assert kinds(program) == ["KernelStep", "Gemm"]
+    program = compiled(lambda x, y: [dot(broadcast_in_dim(x, shape=(5, 4), dims=(1,)), y)], (4,), (4, 3))
+    assert kinds(program) == ["KernelStep", "Gemm"]
+
+
+def test_batches_are_strided():
+    program = compiled(lambda x, y: [dot(x, y, ((2,), (1,)), ((0,), (0,)))], (6, 4, 5), (6, 5, 3))
+    (step,) = program.steps
+    assert step.batch == ((6, 20, 15, 12),)
+    program = compiled(lambda x, y: [dot(x, y, ((3,), (3,)), ((0, 1), (0, 1)))], (2, 3, 4, 5), (2, 3, 6, 5))
+    (step,) = program.steps
+    assert step.batch == ((6, 20, 30, 24),) and step.trans_b
+    # Attention heads lie between the axes of the matrices: still no copy.
+    program = compiled(lambda x, y: [dot(x, y, ((3,), (3,)), ((0, 2), (0, 2)))], (2, 4, 3, 5), (2, 6, 3, 5))
+    (step,) = program.steps
+    assert (step.lda, step.ldb) == (15, 15) and len(step.batch) == 2
+
+
+def test_several_axes_are_contracted_as_one():
+    program = compiled(lambda x, y: [dot(x, y, ((1, 2), (0, 1)))], (4, 2, 3), (2, 3, 5))
+    (step,) = program.steps
+    assert step.k == 6
+    program = compiled(lambda x, y: [dot(x, y, ((2, 1), (1, 0)))], (4, 2, 3), (2, 3, 5))
+    assert len(program.steps) == 1
+
+
+def test_integers_and_outer_products_are_nests():
+    assert kinds(compiled(lambda x, y: [dot(x, y)], (5, 4), (4, 3), dtype=np.dtype(np.int32))) == ["KernelStep"]
+    assert kinds(compiled(lambda x, y: [exp(dot(x, y, ((), ())))], (5,), (3,))) == ["KernelStep"]
+
+
+def test_an_empty_contraction_is_zero():
+    assert kinds(compiled(lambda x, y: [dot(x, y)], (5, 0), (0, 3))) == ["KernelStep"]
+    assert kinds(compiled(lambda x, y: [dot(x, y)], (0, 5), (5, 3))) == []
+
+
+def test_regions_are_written_straight_into_the_output():
+    program = compiled(lambda x, y: [concatenate(exp(x), mul(y, y), dimension=1)], (4, 3), (4, 2))
+    assert kinds(program) == ["KernelStep"] * 2 and program.arena == 0
+    program = compiled(lambda x: [pad(exp(x), np.float64(1), padding_config=((1, 2, 1), (-1, 0, 0)))], (4, 3))
+    assert kinds(program) == ["KernelStep"] * 2 and program.arena == 0
+
+
+def test_a_chain_of_views_is_one_copy():
+    def fun(x):
+        y = rev(transpose(x, permutation=(2, 0, 1)), dimensions=(0,))
+        y = slice_(y, start_indices=(1, 0, 0), limit_indices=(4, 2, 3), strides=(2, 1, 1))
+        return [reshape(y, shape=(2, 6))]
+
+    assert kinds(compiled(fun, (2, 3, 4))) == ["KernelStep"]
+
+
+def test_big_folds_are_shared_out():
+    for n in (1 << 20, (1 << 20) + 7):
+        program = compiled(lambda x: [reduce_sum(x, axes=(0,))], (n,))
+        assert program.steps[0].extent > 8
+    program = compiled(lambda x: [reduce_sum(x, axes=(0, 1))], (1024, 1024))
+    assert program.steps[0].extent == 1024 and len(program.steps) == 2
+
+
+def test_the_vector_axis_has_unit_stride():
+    (step,) = compiled(lambda x: [reduce_sum(x, axes=(0,))], (30, 40)).steps
+    assert step.nest.layout == "column"
+    (step,) = compiled(lambda x: [reduce_sum(x, axes=(1,))], (30, 40)).steps
+    assert step.nest.layout == "row"
+    (step,) = compiled(lambda x: [reduce_sum(t(x), axes=(0,))], (30, 40)).steps
+    assert step.nest.layout == "row"
+    (step,) = compiled(lambda x: [reduce_sum(x, axes=(0, 2))], (3, 4, 50)).steps
+    assert (step.nest.layout, step.nest.outer, step.nest.inner) == ("row", 1, 2)
+
+
+def test_what_lies_together_is_one_axis():
+    (step,) = compiled(lambda x, y: [add(x, y)], (2, 3, 4), (2, 3, 4)).steps
+    assert (step.nest.outer, step.nest.inner, step.dims) == (0, 1, (24,))
+    (step,) = compiled(lambda x, b: [add(x, broadcast_in_dim(b, shape=(2, 3, 4), dims=(2,)))], (2, 3, 4), (4,)).steps
+    assert (step.nest.outer, step.nest.inner, step.dims[:2]) == (1, 1, (6, 4))
+    (step,) = compiled(lambda x: [exp(x)], ()).steps
+    assert (step.nest.outer, step.nest.inner, step.dims) == (0, 1, (1,))
+
+
+def test_small_floats_run_on_the_host():
+    half = np.dtype(np.float16)
+    jaxpr, _ = stage(lambda x: [transpose(exp(x), permutation=(1, 0))], [shaped((2, 3), half)])
+    with config.override(check_ir=True):
+        program = compile_program(simplify(jaxpr))
+    assert kinds(program) == ["HostStep", "KernelStep"]  # the transpose moves bits
+    x = np.arange(6, dtype=half).reshape(2, 3) / 8
+    (out,) = run(program, [x])
+    assert out.dtype == half
+    np.testing.assert_array_equal(out, np.exp(x).T)
+
+
+def test_a_check_names_the_index_and_the_line():
+    args, params = next(
+        (args, params)
+        for args, params in gather.samples(np.random.default_rng(0), F64)
+        if params["mode"] == "raise" and args[1].size > 1
+    )
+    operand, indices = args
+    jaxpr, _ = stage(lambda *xs: [gather(*xs, **params)], [shaped(a.shape, a.dtype) for a in args])
+    program = compile_program(simplify(jaxpr))
+    with pytest.raises(IndexError, match=r"gather: index 99 is out of range for axis 0 with size \d+, made at .*test_lower.py"):
+        run(program, [operand, np.full_like(indices, 99)])
+
+
+def test_a_call_must_have_been_inlined():
+    p = Primitive(
+        "some_call", abstract=lambda x: x, numpy=lambda x: x, jvp="none: a test", transpose="none: a test", batch="none: a test",
+        loop=Call(), dtypes=dt.ANY, samples="none: a test",
+    )  # fmt: skip
+    aval = shaped((3,), F64)
+    x, y = Var(aval), Var(aval)
+    with pytest.raises(TypeError, match="passes.simplify"):
+        compile_program(Jaxpr((), (x,), (Eqn(p, (x,), (y,), {}),), (y,)))
+
+
+def test_host_steps_read_views_in_place():
+    program = compiled(lambda x: sort(t(x), dimension=1, is_stable=True, num_keys=1), (4, 3))
+    (step,) = program.steps
+    assert isinstance(step, HostStep)
+    assert step.ins[0].strides == (8, 24) and step.outs[0].ref.kind == "output"
