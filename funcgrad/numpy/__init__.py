@@ -7,7 +7,7 @@ The functions stand in the modules of this package by theme; here they are gathe
 import sys
 
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
-from funcgrad.numpy import methods, operators, protocol
+from funcgrad.numpy import linalg, methods, operators, protocol
 from funcgrad.numpy.arithmetic import (
     angle,
     around,
@@ -568,6 +568,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "linalg",
     "linspace",
     "log",
     "log10",

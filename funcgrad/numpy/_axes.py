@@ -14,6 +14,11 @@ from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 
+def title(name: str) -> str:
+    """A function's name as users write it: `fnp.sum`; names of other modules (`nn.relu`, `lax.pad`) come with theirs."""
+    return name if name.startswith(("nn.", "random.", "lax.", "x.", "ndarray.")) else f"fnp.{name}"
+
+
 def static_int(x: Any, name: str, arg: str) -> int:
     """A Python integer; a traced value raises ConcretizationTypeError, naming the argument."""
     if x.__class__ is int:
@@ -21,11 +26,11 @@ def static_int(x: Any, name: str, arg: str) -> int:
     if isinstance(x, Tracer):
         x = x.concrete() if x.concrete() is not None else x
         if isinstance(x, Tracer):
-            raise ConcretizationTypeError(x, f"fnp.{name} needs the number {arg} while tracing")
+            raise ConcretizationTypeError(x, f"{title(name)} needs the number {arg} while tracing")
     try:
         return operator.index(np.asarray(x)[()] if isinstance(x, Value) else x)
     except TypeError:
-        raise TypeError(message(f"fnp.{name}: got {x!r} for {arg}", "an integer", f"int({arg})")) from None
+        raise TypeError(message(f"{title(name)}: got {x!r} for {arg}", "an integer", f"int({arg})")) from None
 
 
 def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:
@@ -44,7 +49,7 @@ def static_array(x: Any, name: str, arg: str) -> np.ndarray:
     if isinstance(x, Tracer):
         known = x.concrete()
         if known is None:
-            raise ConcretizationTypeError(x, f"fnp.{name} needs the numbers of {arg} while tracing")
+            raise ConcretizationTypeError(x, f"{title(name)} needs the numbers of {arg} while tracing")
         x = known
     return np.asarray(x)
 
@@ -53,7 +58,7 @@ def shape_of(shape: Any, name: str, arg: str = "shape") -> tuple[int, ...]:
     """A shape: an integer or a sequence of integers, none negative."""
     out = static_ints(shape, name, arg)
     if any([n < 0 for n in out]):
-        raise ShapeError(message(f"fnp.{name}: got {arg}={shape}", "extents of 0 or more", f"check where {arg} comes from"))
+        raise ShapeError(message(f"{title(name)}: got {arg}={shape}", "extents of 0 or more", f"check where {arg} comes from"))
     return out
 
 
@@ -64,7 +69,7 @@ def axis_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> int:
         return i + ndim if i < 0 else i
     raise AxisError(
         message(
-            f"fnp.{name}: got {arg}={i} for an array with {ndim} axes",
+            f"{title(name)}: got {arg}={i} for an array with {ndim} axes",
             f"{-ndim} to {ndim - 1}" if ndim else "no axis at all: the array is a scalar",
             "check x.shape, or add an axis with x[..., None]",
         )
@@ -89,5 +94,5 @@ def axes_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> tuple[int, ..
         return (axis_of(axis, ndim, name, arg),)
     axes = [axis_of(a, ndim, name, arg) for a in static_ints(axis, name, arg)]
     if len(set(axes)) < len(axes):
-        raise UsageError(message(f"fnp.{name}: got {arg}={axis}", "each axis once", f"remove the repeated one from {arg}"))
+        raise UsageError(message(f"{title(name)}: got {arg}={axis}", "each axis once", f"remove the repeated one from {arg}"))
     return tuple(sorted(axes))

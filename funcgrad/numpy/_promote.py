@@ -17,6 +17,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, ShapeError, describe, message
+from funcgrad.numpy._axes import title
 from funcgrad.ops.elementwise import convert_element_type
 from funcgrad.ops.shape import broadcast_in_dim
 from funcgrad.trace.value import Value, aval_of
@@ -39,7 +40,7 @@ def operand(x: Any, name: str, arg: str) -> Any:
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(
                 message(
-                    f"fnp.{name}: got a masked array for {arg}",
+                    f"{title(name)}: got a masked array for {arg}",
                     "arrays without a mask",
                     f"fnp.where({arg}.mask, fill, {arg}.data), or {arg}.filled(value)",
                 )
@@ -51,9 +52,9 @@ def operand(x: Any, name: str, arg: str) -> Any:
             return python(x)
     raise TypeError(
         message(
-            f"fnp.{name}: got {_kind(x)} for {arg}",
+            f"{title(name)}: got {_kind(x)} for {arg}",
             "arrays (of funcgrad or NumPy) and scalars; sequences are not converted silently, because that is slow inside a trace",
-            f"fnp.{name}(fnp.asarray({arg}), ...)" if _convertible(x) else f"check what {arg} is",
+            f"{title(name)}(fnp.asarray({arg}), ...)" if _convertible(x) else f"check what {arg} is",
         )
     )
 
@@ -62,7 +63,7 @@ def _storable(dtype: np.dtype, name: str, arg: str) -> None:
     try:
         dt.canonical(dtype)
     except TypeError as error:
-        raise DtypeError(f"fnp.{name}: {arg}: {error}") from None
+        raise DtypeError(f"{title(name)}: {arg}: {error}") from None
 
 
 def _kind(x: Any) -> str:
@@ -164,7 +165,7 @@ def _incompatible(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> No
     extents = sorted({s[axis] for s in shapes if len(s) >= -axis})
     raise ShapeError(
         message(
-            f"fnp.{name}: got shapes {', '.join(map(str, shapes))}",
+            f"{title(name)}: got shapes {', '.join(map(str, shapes))}",
             f"shapes that broadcast: aligned at the right, the extents of an axis are equal or 1 (axis {axis} has {extents})",
             "x[:, None] or fnp.expand_dims(x, axis) to line the axes up, .reshape or .T where they are in another order",
         )
@@ -183,7 +184,7 @@ def broadcast_value(x: Any, shape: tuple[int, ...]) -> Any:
 def _check_ranks(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
     if len({len(s) for s in shapes if s}) > 1:
         text = message(
-            f"fnp.{name}: got shapes {', '.join(map(str, shapes))} of different ranks",
+            f"{title(name)}: got shapes {', '.join(map(str, shapes))} of different ranks",
             "equal ranks, because config.numpy_rank_promotion is set",
             "x[None, :] to add the axis, or config.numpy_rank_promotion = 'allow'",
         )
@@ -259,9 +260,9 @@ def result_aval(*xs: Any) -> ShapedArray:
 def check_unsupported(name: str, **given: Any) -> None:
     """Arguments of NumPy that immutable arrays cannot honour raise, with what to write instead."""
     fixes = {
-        "out": f"arrays are immutable; write x = fnp.{name}(...)",
+        "out": f"arrays are immutable; write x = {title(name)}(...)",
         "order": "order 'C' (or None, 'K', 'A'): arrays have one layout",
-        "where": f"fnp.where(mask, fnp.{name}(...), otherwise)",
+        "where": f"fnp.where(mask, {title(name)}(...), otherwise)",
         "kind": "stable=True or stable=False",
         "overwrite_input": "arrays are immutable; leave it out",
     }
@@ -269,7 +270,7 @@ def check_unsupported(name: str, **given: Any) -> None:
         if value is not None and value is not False:
             raise TypeError(
                 message(
-                    f"fnp.{name}: got {arg}={describe(value) if isinstance(value, Value) else repr(value)}",
+                    f"{title(name)}: got {arg}={describe(value) if isinstance(value, Value) else repr(value)}",
                     f"{arg}=None",
                     fixes[arg],
                 )

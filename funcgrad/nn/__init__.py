@@ -1,0 +1,30 @@
+"""Functions of neural networks: activations, softmax and its relatives, attention; `initializers` for parameters."""
+
+from funcgrad.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hard_sigmoid,
+    hard_silu,
+    hard_swish,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    log1mexp,
+    log_sigmoid,
+    mish,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    soft_sign,
+    softplus,
+    sparse_plus,
+    sparse_sigmoid,
+    squareplus,
+    swish,
+    tanh,
+)
+from funcgrad.nn.normalize import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
