@@ -6,9 +6,8 @@
 This file holds names only. Nothing is compiled by an import.
 """
 
-from funcgrad import errors, numpy, tree, tree_util
+from funcgrad import errors, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
-from funcgrad.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from funcgrad.api.devices import (
     Device,
     block_until_ready,
@@ -44,11 +43,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "block_until_ready",
     "checking_leaks",
-    "closure_convert",
     "config",
-    "custom_gradient",
-    "custom_jvp",
-    "custom_vjp",
     "debug_nans",
     "default_backend",
     "default_device",
@@ -72,8 +67,10 @@ __all__ = [
     "live_arrays",
     "log_compiles",
     "make_jaxpr",
+    "nn",
     "numpy",
     "numpy_rank_promotion",
+    "random",
     "tree",
     "tree_util",
     "value_and_grad",
