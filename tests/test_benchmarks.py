@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
 from benchmarks._harness import Result, difference, table
 from benchmarks._row import Row, seconds_per_call
 from benchmarks._rows import BY_NAME, ROWS
 
+ROOT = Path(__file__).resolve().parent.parent
 ROW = Row("a row", lambda lib: None)
 
 
