@@ -26,7 +26,7 @@ import functools
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,14 @@ _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _MAX_LEAVES = 2000  # beyond, the general road is as good
 
 Miss = Callable[[tuple, dict[str, Any]], Any]
+
+
+MISS = object()  # what `attempt(function)` gives for arguments that do not fit
+
+
+def attempt(made: Any) -> Callable[..., Any]:
+    """A generated function that gives MISS, instead of going on, for arguments that do not fit."""
+    return FunctionType(made.__code__, {**made.__globals__, "miss": lambda args, kw: MISS}, "attempt")
 
 
 @functools.lru_cache(maxsize=512)

@@ -25,7 +25,7 @@ from funcgrad.bridge.arguments import Roles, name_of, static_value, statics_key
 from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.bridge.counts import counts
 from funcgrad.bridge.family import Anchor, Family, Key, Staged, family_of
-from funcgrad.bridge.fastcall import make_call
+from funcgrad.bridge.fastcall import MISS, attempt, make_call
 from funcgrad.bridge.nans import find_nan, has_nan
 from funcgrad.bridge.runner import Runner, as_array, runner_of
 from funcgrad.bridge.why import CacheInfo, cache_info, leaf_name, reason
@@ -47,6 +47,7 @@ log = logging.getLogger("funcgrad")
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _REASONS = 64
 _FAST = 32  # kinds of calls that one function has generated code for
+_RECENT = 4  # of them, tried before a call is flattened and looked up
 _all: "weakref.WeakSet[Dispatcher]" = weakref.WeakSet()
 
 
@@ -130,14 +131,16 @@ def install(jitted: Jitted, function: Callable[..., Any]) -> None:
 class Dispatcher:
     """The slow road of a jitted function: any arguments, any interpreter."""
 
-    __slots__ = ("fun", "options", "name", "_jitted", "_family", "_arrays", "_fast", "__weakref__")
+    __slots__ = ("fun", "options", "name", "_jitted", "_family", "_arrays", "_fast", "_recent", "__weakref__")
 
     def __init__(self, fun: Callable[..., Any], options: Options, jitted: Any):
         self.fun, self.options, self._jitted = fun, options, jitted
         self.name = name_of(fun)
         self._family: Family | None = None
         self._arrays: list[Array] = []
-        self._fast: dict[Any, Callable[..., Any]] = {}
+        self._fast: dict[Any, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+        # Many functions are called with a few kinds of arguments in turn: the last ones are tried one by one.
+        self._recent: tuple[Callable[..., Any], ...] = ()
         _all.add(self)
 
     def entry(self) -> Callable[..., Any]:
@@ -172,6 +175,7 @@ class Dispatcher:
     def reset(self) -> None:
         """Forget the generated calls, and look the family up again at the next call."""
         self._fast.clear()
+        self._recent = ()
         self._family = None
         jitted = self._jitted()
         if jitted is not None:
@@ -179,6 +183,10 @@ class Dispatcher:
 
     def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The function's value for these arguments."""
+        for attempt_kind in self._recent:
+            out = attempt_kind(*args, **kwargs)
+            if out is not MISS:
+                return out
         if config.disable_jit:
             return self.fun(*args, **kwargs)
         leaves, key = self.key(args, kwargs)
@@ -368,13 +376,16 @@ class Dispatcher:
         kind = (staged, positions, tuple([x.__class__ for x in leaves]), tuple(map(id, key.avals)))
         made = self._fast.get(kind)
         if made is None:
-            made = make_call(staged, key, runner, consts, leaves, positions, self.call)
-            if made is None:
+            function = make_call(staged, key, runner, consts, leaves, positions, self.call)
+            if function is None:
                 return
+            made = function, attempt(function)
             if len(self._fast) >= _FAST:
                 self._fast.clear()
             self._fast[kind] = made
-        install(jitted, made)
+        function, tried = made
+        self._recent = (tried, *[f for f in self._recent if f is not tried][: _RECENT - 1])
+        install(jitted, function)
 
     def trace_call(self, staged: Staged, consts: list[Any], leaves: Sequence[Any]) -> list[Any]:
         """The call as an equation of whatever is being traced."""

@@ -1,11 +1,14 @@
 """Why a function was traced again: which argument and which property differ from the nearest earlier call."""
 
+import itertools
 from typing import Any, NamedTuple
 
 from funcgrad.bridge.arguments import Roles, static_value
 from funcgrad.bridge.family import Family, Key
 from funcgrad.core.config import OPTIONS
 from funcgrad.core.pytree import keystr
+
+_LOOKED_AT = 16  # traces that a new key is compared with
 
 
 class CacheInfo(NamedTuple):
@@ -54,8 +57,9 @@ def leaf_name(path: Any, key: Key, roles: Roles) -> str:
 
 
 def reason(new: Key, family: Family, roles: Roles) -> str:
-    """What differs between `new` and the most similar of the traces."""
-    nearest = max(reversed(family.traces.values()), key=lambda staged: _likeness(new, staged.key), default=None)
+    """What differs between `new` and the most similar of the latest traces."""
+    latest = itertools.islice(reversed(family.traces.values()), _LOOKED_AT)
+    nearest = max(latest, key=lambda staged: _likeness(new, staged.key), default=None)
     if nearest is None:
         return "its earlier traces are no longer kept"
     old = nearest.key
