@@ -150,8 +150,12 @@ class _Numbering:
             # Both words come from one block: one node computes it as a u64, two read its halves.
             block = self.add(("threefry", "u64", None, args))
             return self.add(("high_word" if op == "threefry_hi" else "low_word", "u32", None, (block,)))
-        elif (op == "bitcast" or op == "cast") and self.nodes[args[0]][1] == code:
-            return args[0]
+        elif op == "bitcast" or op == "cast":
+            source = self.nodes[args[0]][1]
+            if source == code:
+                return args[0]
+            if source == "b1" or code == "b1":  # a bool's byte is 0 or 1
+                op = "cast"
         return self.add((op, code, attr, args))
 
 

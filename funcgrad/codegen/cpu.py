@@ -35,7 +35,7 @@ HELPERS_1 = (
 ).split()
 HELPERS_2 = ("pow", "atan2", "nextafter")
 COMPLEX_HELPERS_1 = (
-    "abs sign exp log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh logistic"
+    "abs sign exp exp2 log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh logistic"
 ).split()
 COMPLEX_HELPERS_2 = ("pow", "div")
 
@@ -113,7 +113,8 @@ def table() -> dict[tuple[str, str], Spelling]:
     for c in ALL_CODES:
         t["select", c] = call("select", 3)
         t["cast", c] = Spelling("{code}({0})")
-        t["bitcast", c] = Spelling("bits_{code}({0})")
+        if c not in COMPLEX_CODES:
+            t["bitcast", c] = Spelling("bits_{code}({0})")
     t["check", "i64"] = Spelling("check_index(scratch, {2}, {0}, {1})")
     t["threefry", "u32"] = call("threefry", 4, helper="threefry")
     t["high_word", "u64"] = text("u32(shr({0}, u64(32)))")

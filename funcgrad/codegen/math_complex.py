@@ -8,6 +8,7 @@ Branch cuts and zeros as C99's; the inverse functions follow Kahan, "Branch cuts
 from funcgrad.codegen.math_exp import (
     asinh_f64,
     cosh_f64,
+    exp2_f64,
     exp_f64,
     expm1_f64,
     log1p_f64,
@@ -81,6 +82,13 @@ def exp_c128(z):
     return c128of(select(y == f64(0.0), e, e * cos_f64(y)), select(y == f64(0.0), y, e * sin_f64(y)))
 
 
+def exp2_c128(z):
+    """2^z."""
+    a = imag(z) * f64(0.6931471805599453)
+    e = exp2_f64(real(z))
+    return c128of(e * cos_f64(a), e * sin_f64(a))
+
+
 def expm1_c128(z):
     """exp(z) - 1."""
     x = real(z)
@@ -105,8 +113,8 @@ def log1p_c128(z):
     x = real(z)
     y = imag(z)
     close = f64(0.5) * log1p_f64(fma(x, x + f64(2.0), y * y))
-    far = log_f64(abs_c128(c128of(x + f64(1.0), y)))
-    return c128of(select(fabs(x) + fabs(y) < f64(1.0), close, far), atan2_f64(y, x + f64(1.0)))
+    far = log_c128(c128of(x + f64(1.0), y))
+    return c128of(select(fabs(x) + fabs(y) < f64(0.5), close, real(far)), imag(far))
 
 
 def sqrt_c128(z):

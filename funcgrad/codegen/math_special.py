@@ -342,7 +342,7 @@ def lgamma_f64(x):
     out = select(far, mirrored, out)
     out = select((x == f64(1.0)) | (x == f64(2.0)), f64(0.0), out)
     out = select((x <= f64(0.0)) & (floor(x) == x), f64(inf), out)
-    return select(fabs(x) == f64(inf), f64(inf), out)
+    return select(fabs(x) == f64(inf), x, out)
 
 
 def lgamma_f32(x):

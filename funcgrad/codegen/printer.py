@@ -12,8 +12,8 @@ equal structure gives equal text, and the kernel's name is a hash of the text. A
             m0 = rmax(m0, x0[x0_1 + i])
         a0 = m0
         p1 = f64(0.0)
-        for b in range(0, n1, 2048):
-            e = select(b + 2048 < n1, b + 2048, n1)
+        for b in range(0, n1, 512):
+            e = select(b + 512 < n1, b + 512, n1)
             m1 = f32(0.0)
             for i in range(b, e):
                 t0 = exp_f32(x0[x0_1 + i] - a0)

@@ -9,7 +9,7 @@ from funcgrad.codegen.canonical import ReductionForm
 from funcgrad.codegen.scalars import Scalars
 from funcgrad.codegen.target import ATOM
 
-BLOCK = 2048  # elements that are summed in the element type before they join the total
+BLOCK = 512  # elements that are summed in the element type before they join the total
 
 _LOWEST = {f"i{b}": str(-(1 << (b - 1))) for b in (8, 16, 32, 64)} | {f"u{b}": "0" for b in (8, 16, 32, 64)}
 _HIGHEST = {f"i{b}": str((1 << (b - 1)) - 1) for b in (8, 16, 32, 64)}
