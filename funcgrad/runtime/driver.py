@@ -71,6 +71,7 @@ def compile_driver() -> bytes:
     for function in whole.functions:
         if not function.is_declaration and function.name.removeprefix(PREFIX) not in driver_native.ENTRIES:
             function.linkage = "internal"
+    whole.get_function(PREFIX + "run").add_function_attribute("noinline")  # once, not in each entry
     return compile.machine_code(whole, level=1)
 
 

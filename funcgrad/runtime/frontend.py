@@ -10,7 +10,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import callconv, compiler, errors, funcdesc, lowering, types, typing
+from numba.core import callconv, cgutils, compiler, errors, funcdesc, lowering, types, typing
 from numba.core.bytecode import ByteCode, FunctionIdentity
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
@@ -23,7 +23,7 @@ from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
 from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
 
 from funcgrad.runtime import intrinsics
-from funcgrad.runtime.intrinsics import Pointer, Word
+from funcgrad.runtime.intrinsics import I64, Pointer, Word
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -114,6 +114,12 @@ class _Context(CPUContext):
     def call_conv(self):
         return _CABI(self)
 
+    def pair_first(self, builder, val, ty):
+        return builder.extract_value(val, 0)
+
+    def pair_second(self, builder, val, ty):
+        return builder.extract_value(val, 1)
+
     def get_constant_generic(self, builder, ty, val):
         return self.get_dummy_value() if isinstance(ty, Word) else super().get_constant_generic(builder, ty, val)
 
@@ -121,7 +127,41 @@ class _Context(CPUContext):
         if isinstance(fn, Word):
             build = fn.build(self, sig)
             return lambda builder, args, loc=None: build(self, builder, sig, args)
+        if fn == "getiter" and sig.args == (types.range_state64_type,):
+            return _start_range
+        if fn == "iternext" and sig.args == (types.range_iter64_type,):
+            return _next_of_range
         return super().get_function(fn, sig, _firstcall)
+
+
+def _start_range(builder, args, loc=None):
+    """An iterator (place of the index, stop, step, place again). numba's own counts the turns first, by division; this is
+    the loop that a C programmer writes, and LLVM's loop passes like it as well and need less time for it."""
+    start, stop, step = (builder.extract_value(args[0], k) for k in range(3))
+    place = cgutils.alloca_once(builder, I64)
+    builder.store(start, place)
+    iterator = ir.Constant(ir.LiteralStructType([I64.as_pointer(), I64, I64, I64.as_pointer()]), ir.Undefined)
+    for k, value in enumerate((place, stop, step, place)):
+        iterator = builder.insert_value(iterator, value, k)
+    return iterator
+
+
+def _next_of_range(builder, args, loc=None):
+    """The pair (index, whether it is inside)."""
+    place, stop, step = (builder.extract_value(args[0], k) for k in range(3))
+    index = builder.load(place, typ=I64)
+    builder.store(builder.add(index, step, flags=("nsw",)), place)
+    up = builder.icmp_signed(">", step, I64(0))
+    inside = builder.select(up, builder.icmp_signed("<", index, stop), builder.icmp_signed(">", index, stop))
+    pair = ir.Constant(ir.LiteralStructType([I64, ir.IntType(1)]), ir.Undefined)
+    return builder.insert_value(builder.insert_value(pair, index, 0), inside, 1)
+
+
+class _Interpreter(Interpreter):
+    """Bytecode to numba's IR; a kernel has none of the constructs (with, try, **kwargs) that are rewritten afterwards."""
+
+    def post_process(self, peepholes, func_ir):
+        return func_ir
 
 
 class _Typing(typing.BaseContext):
@@ -140,7 +180,13 @@ class _Typing(typing.BaseContext):
         self.install_registry(own)
 
     def resolve_value_type(self, val):
-        return val if isinstance(val, Word) else super().resolve_value_type(val)
+        if isinstance(val, Word):
+            return val
+        if callable(val) and val.__class__ is not type or val is range or val is bool:
+            if val not in self.functions:
+                self.functions[val] = super().resolve_value_type(val)
+            return self.functions[val]
+        return super().resolve_value_type(val)
 
     def resolve_static_getitem(self, value, index):
         return None if isinstance(value, Pointer) else super().resolve_static_getitem(value, index)
@@ -152,7 +198,7 @@ class _Typing(typing.BaseContext):
         return intrinsics.type_setitem(target, index, value) if isinstance(target, Pointer) else None
 
     def init(self):
-        self.resolved = {}
+        self.resolved, self.functions = {}, {}
 
     def resolve_function_type(self, func, args, kws):
         if isinstance(func, Word):
@@ -223,7 +269,7 @@ def lower_function(function, argument_types, symbol, return_type=None):
     typing_context, lowering_context = _Once.get()
     flags = _flags()
     identity = FunctionIdentity.from_function(function)
-    func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    func_ir = _Interpreter(identity).interpret(ByteCode(identity))
     func_ir.blocks = canonicalize_cfg(func_ir.blocks)
     func_ir.generator_info = None
     func_ir = reconstruct_ssa(func_ir)
