@@ -138,9 +138,7 @@ def promote_dtypes(a: np.dtype, b: np.dtype) -> np.dtype:
         return complex128 if c == 3 and low == float64 else high
     if a in FLOAT8 or b in FLOAT8:
         if a in FLOAT8 and b in FLOAT8:
-            raise TypeError(
-                f"{short_name(a)} and {short_name(b)} have no common dtype; convert one of them with .astype(...)"
-            )
+            raise TypeError(f"{short_name(a)} and {short_name(b)} have no common dtype; convert one of them with .astype(...)")
         return b if a in FLOAT8 else a
     if {a, b} == {float16, bfloat16}:
         return float32

@@ -61,9 +61,7 @@ class Jaxpr:
     eqns: tuple[Eqn, ...]
     outvars: tuple[Atom, ...]
 
-    def __init__(
-        self, constvars: Sequence[Var], invars: Sequence[Var], eqns: Sequence[Eqn], outvars: Sequence[Atom]
-    ):
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], eqns: Sequence[Eqn], outvars: Sequence[Atom]):
         set_ = object.__setattr__
         set_(self, "constvars", tuple(constvars))
         set_(self, "invars", tuple(invars))

@@ -1,6 +1,6 @@
 """Printing a Jaxpr in the notation that JAX users know.
 
-    { lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }
+{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }
 """
 
 import itertools
