@@ -88,7 +88,7 @@ def _operand(v: Strided, batch: list[int], rows: list[int], cols: list[int]) -> 
     if found is None:
         v = v.node.graph.copy(v)
         found = (False, k)
-    return v, *found
+    return v, found[0], found[1]
 
 
 def _generic(

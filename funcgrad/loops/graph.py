@@ -77,8 +77,8 @@ class Node:
             size *= n
         self.size = size
         self.strides = contiguous(shape)
-        self.args: tuple[Arg, ...] = ()
-        self.template: Template | None = None
+        self.args: tuple[Any, ...] = ()  # of Arg
+        self.template: Any = None  # a Template, for kinds that have one
         self.out = 0
         self.space: Shape = shape
         self.uses: list[tuple[Node, Ref, Shape]] = []  # who reads this node element by element, how, over which space

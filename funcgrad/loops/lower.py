@@ -56,7 +56,8 @@ class Lowering:
             self.graph.inputs.append(node)
             self.env[var] = node.view()
 
-    def value(self, atom: Any) -> Value:
+    def value(self, atom: Any) -> Any:
+        """What an atom is: a Strided, or a Number for a literal."""
         if atom.__class__ is Literal:
             return Number(atom.value, atom.aval.dtype)
         return self.env[atom]
@@ -80,7 +81,7 @@ class Lowering:
 
     def ref(self, atom: Any, ndim: int) -> Arg:
         """The operand as it is read at each index of a space of rank `ndim`; a scalar stands still."""
-        v = self.env[atom] if atom.__class__ is not Literal else Number(atom.value, atom.aval.dtype)
+        v: Any = self.env[atom] if atom.__class__ is not Literal else Number(atom.value, atom.aval.dtype)
         if v.__class__ is Number:
             return v
         if len(v.shape) != ndim:
@@ -316,7 +317,7 @@ _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
     rules.Host: Lowering.host,
 }
 _ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host})
-_HOSTED = {rules.Inline: Lowering.host}  # for dtypes without kernels: elsewhere a pass has put its definition in place
+_HOSTED: dict[Any, Any] = {rules.Inline: Lowering.host}  # for dtypes without kernels: elsewhere a pass has put its definition in place
 
 
 def lower(jaxpr: Jaxpr) -> Graph:

@@ -285,7 +285,7 @@ def schedule(draft: Draft) -> Kernel:
                 param_of[attr] = param(*draft.numbers[attr])
             values[k] = param_of[attr]
         elif op == "index":
-            values[k] = _position(*draft.affine[attr], ends, param)
+            values[k] = _position(draft.affine[attr], ends, param)
         elif op == "check":
             messages.append(draft.messages[attr])
             values[k] = expr(op, dtype, tuple([values[a] for a in args]), len(messages) - 1)
@@ -337,8 +337,9 @@ def schedule(draft: Draft) -> Kernel:
     )
 
 
-def _position(offset: int, strides: Strides, ends: list[int | None], param: Any) -> Expr:
+def _position(affine: tuple[int, Strides], ends: list[int | None], param: Any) -> Expr:
     """offset + sum of strides x index, without the terms that are nothing."""
+    offset, strides = affine
     out = None
     for axis, a in enumerate(ends):
         step = 0 if a is None else strides[a]

@@ -20,7 +20,7 @@ KERNEL_DTYPES = frozenset(
 ) | {KEY}
 
 # What one evaluation costs, in units of an addition. What is not named costs 1.
-_COSTS = dict.fromkeys(("const", "param", "arg", "index", "extent", "target", "size", "load", "acc"), 0.0)
+_COSTS: dict[str, float] = dict.fromkeys(("const", "param", "arg", "index", "extent", "target", "size", "load", "acc"), 0.0)
 _COSTS |= dict.fromkeys(("div", "rem", "sqrt", "rsqrt"), 3.0)
 _COSTS |= dict.fromkeys(("exp", "exp2", "log", "log1p", "expm1", "cbrt", "logistic", "tanh"), 10.0)
 _COSTS |= dict.fromkeys(("sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "acosh", "atanh"), 14.0)

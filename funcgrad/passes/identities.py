@@ -185,7 +185,7 @@ def reduce_identities(jaxpr: Jaxpr) -> Jaxpr:
                 changed = True
         rule = RULES.get(eqn.primitive.name)
         if rule is not None:
-            found = rule(eqn, made.get(eqn.inputs[0]))
+            found: Any = rule(eqn, made.get(eqn.inputs[0]))
             if found.__class__ is Eqn:
                 eqn = found  # type: ignore[assignment]
                 changed = True
