@@ -2,7 +2,7 @@
 
 from funcgrad.codegen.canonical import Form, StoreForm, storage_code
 from funcgrad.codegen.scalars import Scalars, Scope
-from funcgrad.codegen.target import Target
+from funcgrad.codegen.target import ATOM, COMPARE, LOOSE, Target
 from funcgrad.loops.nest import Nest
 
 
@@ -79,7 +79,7 @@ class Kernel:
         if store.combine is not None:
             old = f"{place} != 0" if code == "b1" and self.target.flat_arrays else place
             spelling = self.target.spelling(store.combine, code)
-            value = spelling.write([(f"({old})" if " " in old else old, 9), (f"({value})", 9)], code)[0]
+            value = spelling.write([(old, COMPARE if " " in old else ATOM), (value, LOOSE if " " in value else ATOM)], code)[0]
         lines.append(f"{place} = {scalars.storage(value, code)}")
         if guard is not None:
             lines = [f"if {guard}:"] + ["    " + line for line in lines]
@@ -114,7 +114,7 @@ class Kernel:
 
     def _comments(self) -> list[str]:
         nest, scalars = self.nest, self.scalars
-        axes = " ".join([f"{self.index[a]} < n{a}" for a in range(nest.outer + nest.inner)])
+        axes = ", ".join([f"{self.index[a]} < n{a}" for a in range(nest.outer + nest.inner)])
         lines = [f"# {nest.layout} nest over ({axes})" + (", one thread" if nest.sequential else "")]
         words = {"in": "reads", "out": "writes", "scratch": "scratch"}
         for k, operand in enumerate(nest.operands):

@@ -48,6 +48,7 @@ class Scalars:
         self.accs: dict[int, str] = {}  # number of a finished or running reduction -> text
         self.acc_depth: dict[int, int] = {}
         self.temporaries = 0
+        self._depths: list[int] = []
         self._layout()
 
     def _layout(self) -> None:
@@ -177,27 +178,26 @@ class Scalars:
 
     def depth(self, number: int) -> int:
         """The loop depth from which on a node's value is known."""
-        known = self._depths
-        if number not in known:
-            op, _, attr, args = self.form.nodes[number]
-            depth = max((self.depth(a) for a in args), default=0)
+        return self._depths[number]
+
+    def start_pass(self, acc_depth: dict[int, int]) -> None:
+        """Find the depth of every node. Reductions that finish, or run, in a pass change it from pass to pass; those of
+        later passes are not known at any depth yet."""
+        self.acc_depth = acc_depth
+        later = max(self.axis_depth, default=1)
+        depths: list[int] = []
+        for op, _, attr, args in self.form.nodes:
+            depth = max([depths[a] for a in args], default=0)
             if op == "index":
                 depth = self.axis_depth[attr]
             elif op == "acc":
-                depth = self.acc_depth[attr]
+                depth = acc_depth.get(attr, later)
             elif op == "load":
-                for axis, stride in enumerate(self.nest.operands[attr].strides):
-                    if stride != 0:
-                        depth = max(depth, self.axis_depth[axis])
-                if self.nest.operands[attr].role != "in":
-                    depth = max(depth, 1)
-            known[number] = depth
-        return known[number]
-
-    def start_pass(self, acc_depth: dict[int, int]) -> None:
-        """Accumulators change their depth between passes: forget what depends on them."""
-        self.acc_depth = acc_depth
-        self._depths: dict[int, int] = {}
+                operand = self.nest.operands[attr]
+                known = [self.axis_depth[axis] for axis, stride in enumerate(operand.strides) if stride != 0]
+                depth = max([depth, *known, 0 if operand.role == "in" else 1])
+            depths.append(depth)
+        self._depths = depths
 
     def evaluate(self, roots: list[int], scope: Scope) -> list[tuple[str, int]]:
         """Texts (and how they bind) of `roots` at the deepest loop, after statements put into `scope`."""
