@@ -76,9 +76,9 @@ class _Walk:
             return (t, x.dtype, x.tobytes())
         if isinstance(x, np.dtype):
             return (np.dtype, x)
-        if isinstance(x, (types.BuiltinFunctionType, np.ufunc)) and not isinstance(
-            getattr(x, "__self__", None), (list, dict, set)
-        ):
+        if isinstance(x, np.ufunc):
+            return ("ufunc", _Same(x))
+        if isinstance(x, types.BuiltinFunctionType) and isinstance(x.__self__, (types.ModuleType, type(None))):
             return ("builtin", _Same(x))
         if isinstance(x, types.ModuleType):
             if _is_library(x.__name__, getattr(x, "__file__", None)):
