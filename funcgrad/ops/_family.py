@@ -47,9 +47,14 @@ def full(shape: tuple[int, ...], number: np.generic) -> Any:
     return broadcast_in_dim(number, shape=shape, dims=())
 
 
+def zeros(aval: ShapedArray) -> Any:
+    """An array of zeros."""
+    return broadcast_in_dim(np.zeros((), aval.dtype)[()], shape=aval.shape, dims=())
+
+
 def zeros_like(x: Any) -> Any:
     """Zeros of the shape and dtype of `x`."""
-    return broadcast_in_dim(like(x, 0), shape=aval_of(x).shape, dims=())
+    return zeros(aval_of(x))
 
 
 def add_tangents(x: Any, y: Any) -> Any:

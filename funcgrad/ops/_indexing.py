@@ -257,7 +257,8 @@ def gather_numpy(
 def _one_line(
     numbers: GatherDimensionNumbers, shape: tuple[int, ...], indices_rank: int, slice_sizes: tuple[int, ...]
 ) -> tuple[int, tuple[int, ...] | None] | None:
-    """For the typical x[i], one index along one axis: that axis, and how np.take's axes go to the output's (None: as they are)."""
+    """For the typical x[i], one index along one axis: that axis, and how np.take's axes go to
+    the output's (None: as they are)."""
     plan = layout(numbers, len(shape), indices_rank)
     whole = [d for d, n in enumerate(shape) if plan.window[d] is not None and plan.index[d] is None and slice_sizes[d] == n]
     picked = [d for d in range(len(shape)) if d not in whole]

@@ -145,9 +145,12 @@ def _pad_regions(shape: Sequence[int], padding_config: Any) -> tuple[tuple[slice
         step, total = interior + 1, _padded(n, low, high, interior)
         first = max(0, -(low // step))  # the first element at low + step * i >= 0
         last = min(n, -((low - total) // step))  # the first one beyond the end
-        last = max(first, last)
+        if last <= first:
+            out.append(slice(0, 0, step))
+            kept.append(slice(0, 0, 1))
+            continue
         start = low + step * first
-        out.append(slice(start, start + max(0, (last - first - 1) * step + 1) if last > first else start, step))
+        out.append(slice(start, start + (last - first - 1) * step + 1, step))
         kept.append(slice(first, last, 1))
     return tuple(out), tuple(kept)
 
@@ -156,7 +159,7 @@ def _pad_numpy(x: np.ndarray, value: np.ndarray, padding_config: Any) -> np.ndar
     shape = tuple([_padded(n, *c) for n, c in zip(x.shape, padding_config, strict=True)])
     out = np.full(shape, value, x.dtype) if np.any(value) else np.zeros(shape, x.dtype)
     where, kept = _pad_regions(x.shape, padding_config)
-    out[tuple(slice(max(0, s.start), s.stop, s.step) for s in where)] = x[kept]
+    out[where] = x[kept]
     return out
 
 
@@ -165,9 +168,9 @@ def _unpad(ct: Any, aval: ShapedArray, padding_config: Any) -> Any:
     where, kept = _pad_regions(aval.shape, padding_config)
     inner = slice_(
         ct,
-        start_indices=tuple(min(s.start, n) for s, n in zip(where, aval_of(ct).shape, strict=True)),
-        limit_indices=tuple(max(min(s.start, n), s.stop) for s, n in zip(where, aval_of(ct).shape, strict=True)),
-        strides=tuple(s.step for s in where),
+        start_indices=tuple([s.start for s in where]),
+        limit_indices=tuple([s.stop for s in where]),
+        strides=tuple([s.step for s in where]),
     )
     config = tuple((s.start, n - s.stop, 0) for s, n in zip(kept, aval.shape, strict=True))
     return pad(inner, _zero(ct), padding_config=config) if any(c != (0, 0, 0) for c in config) else inner
@@ -214,9 +217,7 @@ def _pad_loop(avals_in: Sequence[ShapedArray], aval_out: ShapedArray, *, padding
     where, kept = _pad_regions(avals_in[0].shape, padding_config)
 
     def cut(slices: tuple[slice, ...]) -> Any:
-        return lambda v: v.slice(
-            tuple(s.start for s in slices), tuple(max(s.start, s.stop) for s in slices), tuple(s.step for s in slices)
-        )
+        return lambda v: v.slice(tuple(s.start for s in slices), tuple(s.stop for s in slices), tuple(s.step for s in slices))
 
     empty = any(s.start >= s.stop for s in kept)
     return 1, [] if empty else [(0, cut(where), cut(kept))]

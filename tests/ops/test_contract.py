@@ -11,12 +11,15 @@ import pytest
 
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 import funcgrad.ops as ops
+from funcgrad.api.jit import jit
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.ir.check import check
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.primitive import REGISTRY, LinearArg
 from funcgrad.loops import interpreter
 from funcgrad.loops.compile import compile_program
+from funcgrad.ops._family import batch_at, full
 from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import Value, aval_of
@@ -152,7 +155,7 @@ def test_jvp_is_the_limit_of_difference_quotients(pair):
                 continue
             ts = [direction(rng, a) if w else None for a, w in zip(args, which, strict=True)]
             outs, t_outs = jvp_arrays(fun, args, ts)
-            want = quotient(lambda xs: [numbers(x) for x in fun(*[from_numpy(x) for x in xs])], args, ts)
+            want = quotient(lambda xs, fun=fun: [numbers(x) for x in fun(*[from_numpy(x) for x in xs])], args, ts)
             for out, t, q in zip(outs, t_outs, want, strict=True):
                 if out.dtype.kind in "fc":
                     assert t.dtype == out.dtype
@@ -172,7 +175,7 @@ def test_second_derivative_is_the_limit_of_difference_quotients(pair):
             return [t for t in t_outs if t is not None]
 
         _, second = jvp_arrays(first, args, ss)
-        want = quotient(lambda xs: [numbers(x) for x in first(*[from_numpy(x) for x in xs])], args, ss)
+        want = quotient(lambda xs, first=first: [numbers(x) for x in first(*[from_numpy(x) for x in xs])], args, ss)
         for t, q in zip(second, want, strict=True):
             close(t, q, 5e-5, f"{name} {params}")
 
@@ -233,9 +236,7 @@ def test_vmap_is_a_loop(pair):
         params = examples[0][1]
         lanes = [args for args, _ in examples]
         for dims in vmap_cases(lanes[0]):
-            xs = [
-                from_numpy(lanes[0][k] if d is None else stack([lane[k] for lane in lanes], d)) for k, d in enumerate(dims)
-            ]
+            xs = [from_numpy(lanes[0][k] if d is None else stack([lane[k] for lane in lanes], d)) for k, d in enumerate(dims)]
             outs, out_dims = vmap(lambda *xs, params=params: listed(p, p(*xs, **params)), xs, dims, 3)
             wants = []
             for lane in lanes:
@@ -300,4 +301,66 @@ def test_loops_agree_with_the_numpy_meaning(pair):
             want = listed(p, p.numpy(*args, **params))
         got = interpreter.run(program(name, args, params), args)
         for g, w in zip(got, want, strict=True):
+            agree(g, w, f"{name} {params}")
+
+
+def row_gradient(fun, which):
+    """The gradient of a weighted sum of the outputs with respect to the operands that move: a function of one row."""
+
+    def grad(*args):
+        line = linearize(fun, args, which)
+        cts = [full(v.aval.shape, v.aval.dtype.type(0.5)) for v in line.jaxpr.outvars]
+        unknown = [LinearArg(v.aval) for v in line.jaxpr.invars]
+        back = backward(line.jaxpr, line.residuals, unknown, cts)
+        return [
+            full(v.aval.shape, v.aval.dtype.type(0)) if b is None else b for b, v in zip(back, line.jaxpr.invars, strict=True)
+        ]
+
+    return grad
+
+
+@pytest.mark.parametrize("pair", pairs([dt.float64]), ids=ids)
+def test_program_of_gradients_of_rows_is_a_loop(pair):
+    """vmap(grad), staged and lowered, against the gradient of each row."""
+    name, dtype = pair
+    p = PRIMITIVES[name]
+    for examples in zip(*[cases(name, dtype, seed) for seed in range(2)], strict=True):
+        params = examples[0][1]
+        lanes = [args for args, _ in examples]
+        which = moving(lanes[0])
+        if not any(which):
+            continue
+        grad = row_gradient(lambda *xs, params=params: listed(p, p(*xs, **params)), which)
+        xs = [stack(column, 0) for column in zip(*lanes, strict=True)]
+
+        def rows(*xs, grad=grad):
+            outs, dims = vmap(grad, xs, [0] * len(xs), 2)
+            return [batch_at(x, d, 2) for x, d in zip(outs, dims, strict=True)]
+
+        jaxpr, consts = stage(rows, [from_numpy(x).aval for x in xs])
+        assert not consts
+        got = interpreter.run(compile_program(simplify(check(jaxpr))), xs)
+        wants = [[numbers(g) for g in grad(*[from_numpy(a) for a in lane])] for lane in lanes]
+        for g, *want in zip(got, *wants, strict=True):
+            close(g, np.stack(want), 1e-9, f"{name} {params}")
+
+
+NATIVE = [
+    (name, next((d for d in (dt.float32, dt.int32, dt.bool_, dt.complex64, dt.KEY) if d in p.dtypes), None))
+    for name, p in PRIMITIVES.items()
+]
+
+
+@pytest.mark.parametrize("pair", [pair for pair in NATIVE if pair[1] is not None], ids=ids)
+def test_kernels_agree_with_the_numpy_meaning(pair):
+    """All samples of one dtype as one compiled program."""
+    name, dtype = pair
+    p = PRIMITIVES[name]
+    samples = cases(name, dtype)
+    fun = jit(lambda rows: [p(*args, **params) for args, (_, params) in zip(rows, samples, strict=True)])
+    outs = fun([[from_numpy(a) for a in args] for args, _ in samples])
+    for (args, params), out in zip(samples, outs, strict=True):
+        with np.errstate(all="ignore"):
+            want = listed(p, p.numpy(*args, **params))
+        for g, w in zip(listed(p, out), want, strict=True):
             agree(g, w, f"{name} {params}")
