@@ -8,7 +8,7 @@ the accumulators are read and written once for four rows. float32 sums are carri
 from funcgrad.codegen.canonical import PassForm, ReductionForm
 from funcgrad.codegen.kernel import Kernel
 from funcgrad.codegen.reductions import better, fold, start, total_code, value_code
-from funcgrad.codegen.rows import cast_value, store_lines, store_roots
+from funcgrad.codegen.rows import cast_value, loads_first, store_lines, store_roots
 from funcgrad.codegen.scalars import Scope
 from funcgrad.codegen.target import ATOM
 from funcgrad.loops.nest import ERROR_RECORD_BYTES, LANES
@@ -145,7 +145,7 @@ def _sweep(kernel: Kernel, p: PassForm, blocks: _Blocks, rows: int) -> Scope:
     """Statements that take `rows` rows, from the last inner index on, into the accumulators, and the stores."""
     nest, scalars = kernel.nest, kernel.scalars
     deepest = 2 + nest.inner
-    whole = Scope(deepest, dict(kernel.index), name_loads=len(p.stores) > 1)
+    whole = Scope(deepest, dict(kernel.index), name_loads=loads_first(kernel, p))
     values: list[list[tuple[str, int]]] = [[] for _ in p.reductions]
     for row in range(rows):
         scope = Scope(deepest, dict(kernel.index), statements=whole.statements, name_loads=whole.name_loads)

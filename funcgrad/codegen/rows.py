@@ -65,6 +65,11 @@ def store_lines(kernel: Kernel, p: PassForm, texts: list[tuple[str, int]], scope
     return lines
 
 
+def loads_first(kernel: Kernel, p: PassForm) -> bool:
+    """Whether loads get names, to come before the stores: an output may lie in the memory of an input that a reduction reads too."""
+    return len(p.stores) > 1 or (bool(p.reductions) and any(kernel.nest.operands[s.operand].role == "out" for s in p.stores))
+
+
 def _row_pass(kernel: Kernel, p: PassForm, indent: int, split_inner: bool) -> None:
     nest, scalars = kernel.nest, kernel.scalars
     last = 1 + nest.inner
@@ -73,7 +78,7 @@ def _row_pass(kernel: Kernel, p: PassForm, indent: int, split_inner: bool) -> No
         return
     running = any(r.running for r in p.reductions)
     blocked = any(in_blocks(r) for r in p.reductions) and not running
-    scope = Scope(last, kernel.index, name_loads=len(p.stores) > 1)
+    scope = Scope(last, kernel.index, name_loads=loads_first(kernel, p))
     for r in p.reductions:
         if r.running:
             scalars.accs[r.number] = f"m{r.number}"
