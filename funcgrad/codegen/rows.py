@@ -66,7 +66,7 @@ def store_lines(kernel: Kernel, p: PassForm, texts: list[tuple[str, int]], scope
 
 
 def loads_first(kernel: Kernel, p: PassForm) -> bool:
-    """Whether loads get names, to come before the stores: an output may lie in the memory of an input that a reduction reads too."""
+    """Whether loads come before the stores, by name: an output may lie in the memory of an input that a reduction reads too."""
     return len(p.stores) > 1 or (bool(p.reductions) and any(kernel.nest.operands[s.operand].role == "out" for s in p.stores))
 
 
