@@ -4,6 +4,7 @@ It lives above the other operators because each of its rules is a transform of t
 remembered with the program they came from, so that `grad(jit(f))` traces and compiles its parts once.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from funcgrad.ir.evaluate import evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.loop_rules import Call
 from funcgrad.ir.primitive import LinearArg, register
+from funcgrad.ops._family import zeros
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record, stage
 from funcgrad.transforms.jvp import jvp_jaxpr, remembered
@@ -59,9 +61,12 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
 
 
 @remembered
-def transpose_jaxpr(jaxpr: Jaxpr, linear: tuple[bool, ...], live: tuple[bool, ...]) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
+def transpose_jaxpr(
+    jaxpr: Jaxpr, linear: tuple[bool, ...], live: tuple[bool, ...], forced: tuple[bool, ...] = ()
+) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
     """The transpose of a program, the constants that are its leading inputs, and which cotangents are not zero.
 
+    A cotangent that is `forced` is given, of zeros if need be.
     Inputs: constants, inputs that are not `linear`, cotangents that are `live`. Outputs: cotangents of the linear inputs."""
     known = linear.count(False)
     found: tuple[bool, ...] = ()
@@ -73,6 +78,8 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: tuple[bool, ...], live: tuple[bool, ..
         )
         cts = merge(live, list(xs[known:]), [None] * live.count(False))
         outs = backward(jaxpr, (), args, cts)
+        avals = [v.aval.strong() for v, is_linear in zip(jaxpr.invars, linear, strict=True) if is_linear]
+        outs = [zeros(a) if ct is None and f else ct for ct, a, f in itertools.zip_longest(outs, avals, forced)]
         found = tuple(ct is not None for ct in outs)
         return [ct for ct in outs if ct is not None]
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import UsageError, message
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.loop_rules import Call, Host
 from funcgrad.ir.primitive import register
-from funcgrad.ops._family import batch_at, broadcast_in_dim, reduce_sum
+from funcgrad.ops._family import batch_at, reduce_sum, zeros
 from funcgrad.trace.interpreter import Operator
 from funcgrad.trace.stage import Stage, stage
 from funcgrad.trace.value import aval_of
@@ -24,11 +23,6 @@ from funcgrad.transforms.partial import merge
 from funcgrad.transforms.vmap import vmap
 
 Flat = Callable[..., Sequence[Any]]
-
-
-def zeros(aval: ShapedArray) -> Any:
-    """An array of zeros."""
-    return broadcast_in_dim(aval.dtype.type(0), shape=aval.shape, dims=())
 
 
 def _batched(fun: Flat, dims: Sequence[int | None], size: int) -> Flat:

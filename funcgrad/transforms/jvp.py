@@ -4,6 +4,7 @@ In: a function, primals, tangents (None is a symbolic zero). Out: its values and
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from funcgrad.core.cache import weak_memo
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.primitive import Primitive
+from funcgrad.ops._family import zeros_like
 from funcgrad.trace.interpreter import Interpreter, Tracer, current, holds_no_tracer, running
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
@@ -79,10 +81,11 @@ remembered = functools.partial(weak_memo, keep=holds_no_tracer)
 
 
 @remembered
-def jvp_jaxpr(jaxpr: Jaxpr, moving: tuple[bool, ...]) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
+def jvp_jaxpr(jaxpr: Jaxpr, moving: tuple[bool, ...], forced: tuple[bool, ...] = ()) -> tuple[Jaxpr, list[Any], tuple[bool, ...]]:
     """The program of values and tangents, the constants that are its leading inputs, and which output tangents are not zero.
 
-    Inputs: constants, inputs, then the tangents of the inputs that are `moving`. Outputs: outputs, then their tangents."""
+    Inputs: constants, inputs, then the tangents of the inputs that are `moving`. Outputs: outputs, then their tangents.
+    An output that is `forced` gets a tangent, of zeros if need be."""
     count = len(jaxpr.invars)
     moving_out: tuple[bool, ...] = ()
 
@@ -92,6 +95,7 @@ def jvp_jaxpr(jaxpr: Jaxpr, moving: tuple[bool, ...]) -> tuple[Jaxpr, list[Any],
         outs, t_outs = jvp(
             lambda *xs: evaluate(current_apply, jaxpr, (), xs), args[:count], [next(tangents) if m else None for m in moving]
         )
+        t_outs = [zeros_like(x) if t is None and f else t for x, t, f in itertools.zip_longest(outs, t_outs, forced)]
         moving_out = tuple(t is not None for t in t_outs)
         return outs + [t for t in t_outs if t is not None]
 

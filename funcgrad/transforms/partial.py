@@ -4,6 +4,7 @@ In: a Jaxpr, and which inputs are unknown. Out: a head (known inputs -> known ou
 unknown inputs -> unknown outputs).
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 from funcgrad.ir.evaluate import evaluate
@@ -25,15 +26,15 @@ class Split(NamedTuple):
 
 
 @remembered
-def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> Split:
-    """Head and tail of `jaxpr` for these unknown inputs."""
+def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...], forced: tuple[bool, ...] = ()) -> Split:
+    """Head and tail of `jaxpr` for these unknown inputs. An output that is `forced` comes out of the tail, known or not."""
     outer = Stage()
     with running(outer):
         inner = Record(outer)
         args = [inner.argument(v.aval) if u else outer.argument(v.aval) for v, u in zip(jaxpr.invars, unknown, strict=True)]
         with running(inner):
             outs = evaluate(current_apply, jaxpr, (), args)
-        unknown_out = tuple(not inner.knows(x) for x in outs)
+        unknown_out = tuple(bool(f) or not inner.knows(x) for x, f in itertools.zip_longest(outs, forced))
         tail, residuals = inner.finish([x for x, u in zip(outs, unknown_out, strict=True) if u])
         known_vars = {x.variable: i for i, x in enumerate(a for a, u in zip(args, unknown, strict=True) if not u)}
         numbers = tuple(known_vars.get(r.variable) if isinstance(r, StagedTracer) else None for r in residuals)

@@ -11,12 +11,11 @@ it costs nothing until a multiplication asks for it.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad.ops.bitwise import or_
-from funcgrad.ops.select import select_n
-
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.ops._family import add, like, same_mask
+from funcgrad.ops.bitwise import or_
+from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import current
 
 

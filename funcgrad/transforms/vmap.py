@@ -3,6 +3,7 @@
 In: a function, values with a batch axis each (or None). Out: its values, with the axis where each has it.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,15 +78,20 @@ def vmap(
 
 
 @remembered
-def vmap_jaxpr(jaxpr: Jaxpr, size: int, dims: tuple[int | None, ...]) -> tuple[Jaxpr, list[Any], tuple[int | None, ...]]:
-    """The program on a batch, the constants that are its leading inputs, and the batch axis (0 or None) of each output."""
+def vmap_jaxpr(
+    jaxpr: Jaxpr, size: int, dims: tuple[int | None, ...], forced: tuple[bool, ...] = ()
+) -> tuple[Jaxpr, list[Any], tuple[int | None, ...]]:
+    """The program on a batch, the constants that are its leading inputs, and the batch axis (0 or None) of each output.
+
+    An output that is `forced` gets a batch axis, repeated along it if need be."""
     dims_out: tuple[int | None, ...] = ()
 
     def fun(*args: Any) -> list[Any]:
         nonlocal dims_out
         outs, ds = vmap(lambda *xs: evaluate(current_apply, jaxpr, (), xs), args, dims, size)
+        ds = [-1 if d is None and f else d for d, f in itertools.zip_longest(ds, forced)]
         dims_out = tuple(None if d is None else 0 for d in ds)
-        return [x if d is None else batch_at(x, d, size) for x, d in zip(outs, ds, strict=True)]
+        return [x if d is None else batch_at(x, None if d < 0 else d, size) for x, d in zip(outs, ds, strict=True)]
 
     avals = [
         a if d is None else shaped(a.shape[:d] + (size,) + a.shape[d:], a.dtype, a.weak_type)

@@ -1,0 +1,556 @@
+"""Control flow: scan, fori_loop, while_loop, cond, switch, map, associative_scan.
+
+Functions of pytrees become Jaxprs, and the loop or branch becomes one operator over them. With concrete operands and
+`disable_jit`, they run as the Python loops that their docstrings show.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad.bridge.array import from_numpy
+from funcgrad.bridge.flat import FlatFunction, as_value, as_values, check_callable, function_name
+from funcgrad.core import dtypes as dt
+from funcgrad.core.aval import ShapedArray
+from funcgrad.core.config import config
+from funcgrad.core.errors import ShapeError, TreeError, UsageError, message
+from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves, tree_leaves_with_path, tree_map, tree_unflatten
+from funcgrad.core.tracebacks import api_boundary
+from funcgrad.ir.evaluate import evaluate
+from funcgrad.ir.jaxpr import Jaxpr, closed_over
+from funcgrad.ops.convert import convert_element_type
+from funcgrad.trace.interpreter import Tracer
+from funcgrad.trace.stage import stage
+from funcgrad.transforms.cond import cond as cond_op
+from funcgrad.transforms.cond import with_common_inputs
+from funcgrad.transforms.jvp import current_apply
+from funcgrad.transforms.scan import batch_first, unmapped
+from funcgrad.transforms.scan import scan as scan_op
+from funcgrad.transforms.vmap import vmap as vmap_flat
+from funcgrad.transforms.while_ import while_ as while_op
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+
+def _program(
+    name: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[ShapedArray]
+) -> tuple[Jaxpr, list[Any], PyTreeDef]:
+    """`fun` as a program over (constants, arguments), the constants, and the structure of its result."""
+    flat = FlatFunction(name, fun, in_tree, None)
+    jaxpr, consts = stage(flat, avals)
+    return closed_over(jaxpr), consts, flat.out_tree
+
+
+def _agree(
+    name: str, what: str, fun: Any, avals: list[ShapedArray], in_tree: PyTreeDef, jaxpr: Jaxpr, out_tree: PyTreeDef
+) -> list[ShapedArray]:
+    """The carry's avals after weak starts took the type of the step's result; an error names the leaf that changed."""
+    if out_tree != in_tree:
+        raise TreeError(
+            message(
+                f"{name}: {function_name(fun)} got {what} with the structure {in_tree} and returned {out_tree}",
+                "the same structure in and out",
+                "return the carry as it came in",
+            )
+        )
+    settled = []
+    paths = [path for path, _ in tree_leaves_with_path(tree_unflatten(in_tree, list(range(len(avals)))))]
+    for path, a, out in zip(paths, avals, jaxpr.out_avals[: len(avals)], strict=True):
+        if a.shape == out.shape and (a.dtype == out.dtype or a.weak_type):
+            settled.append(out.strong() if a.weak_type and not out.weak_type else a)
+            continue
+        at = keystr(path) or "itself"
+        fix = f"start with x.astype('{out.dtype.name}')" if a.shape == out.shape else "start with an array of the final shape"
+        raise ShapeError(
+            message(
+                f"{name}: {what} {at} came in as {a} and {function_name(fun)} returned {out}",
+                "one shape and dtype for the whole loop",
+                fix,
+            )
+        )
+    return settled
+
+
+def _as(x: Any, aval: ShapedArray) -> Any:
+    return x if x.aval.dtype == aval.dtype else convert_element_type(x, new_dtype=aval.dtype)
+
+
+def _settle(
+    name: str, what: str, fun: Any, values: list[Any], in_tree: PyTreeDef, trace: Callable[[list[ShapedArray]], Any]
+) -> tuple[Any, list[Any]]:
+    """Trace a step for this carry, again where a weak start has to take the type of the step's result."""
+    avals = [x.aval for x in values]
+    for _ in range(3):
+        jaxpr, consts, out_tree = trace(avals)
+        settled = _agree(name, what, fun, avals, in_tree, jaxpr, out_tree)
+        if settled == avals:
+            break
+        avals = settled
+    return (jaxpr, consts), [_as(x, a) for x, a in zip(values, avals, strict=True)]
+
+
+@api_boundary
+def scan(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """A loop that carries a value and stacks its results:
+
+        ys = []
+        for x in xs:              # along the leading axis of every leaf, from the end with reverse=True
+            carry, y = f(carry, x)
+            ys.append(y)
+        return carry, stack(ys)
+
+    init: the first carry, a pytree; f returns a carry of the same structure, shapes and dtypes. xs: a pytree of arrays with one
+    leading extent, or None with `length`. unroll: how many steps a pass of the loop takes (True for all); it changes the
+    code, never the result. Differentiable in both modes. Raises TypeError naming the leaf of a carry that changes its type.
+
+    >>> import funcgrad as fg, funcgrad.numpy as fnp
+    >>> carry, ys = fg.lax.scan(lambda c, x: (c + x, c * x), 0.0, fnp.arange(4.0))
+    >>> float(carry), ys.tolist()
+    (6.0, [0.0, 0.0, 2.0, 9.0])
+    """
+    check_callable("scan", f)
+    x_leaves, x_tree = tree_flatten(xs)
+    x_values = as_values("scan xs", x_leaves, xs)
+    n = _length(xs, x_values, length)
+    steps = _unroll(unroll, n)
+    leaves, in_tree = tree_flatten(init)
+    values = as_values("scan init", leaves, init)
+    if config.disable_jit and not any(isinstance(x, Tracer) for x in values + x_values):
+        return _python_scan(f, tree_unflatten(in_tree, values), x_values, x_tree, n, reverse)
+    trees: list[PyTreeDef] = []
+
+    def step(carry: Any, x: Any) -> Any:
+        out = f(carry, x)
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise UsageError(
+                message(
+                    f"scan: {function_name(f)} returned {type(out).__name__}",
+                    "a pair (carry, y)",
+                    "return carry, None where there is no y",
+                )
+            )
+        carry_tree, y_tree = tree_flatten(out[0])[1], tree_flatten(out[1])[1]
+        trees[:] = [carry_tree, y_tree]
+        return out
+
+    pair_tree = tree_flatten((tree_unflatten(in_tree, values), tree_unflatten(x_tree, x_values)))[1]
+
+    def trace(avals: list[ShapedArray]) -> Any:
+        jaxpr, consts, _ = _program("scan", step, pair_tree, [*avals, *[unmapped(x.aval) for x in x_values]])
+        return jaxpr, consts, trees[0]
+
+    (jaxpr, consts), values = _settle("scan", "the carry", f, values, in_tree, trace)
+    outs = _unrolled(jaxpr, consts, values, x_values, n, reverse, steps)
+    return tree_unflatten(trees[0], outs[: len(values)]), tree_unflatten(trees[1], outs[len(values) :])
+
+
+def _length(xs: Any, values: list[Any], length: int | None) -> int:
+    found: dict[int, str] = {} if length is None else {int(length): "length="}
+    for (path, _), x in zip(tree_leaves_with_path(xs), values, strict=True):
+        if x.aval.ndim == 0:
+            raise ShapeError(
+                message(
+                    f"scan: xs{keystr(path)} is a scalar, {x.aval}",
+                    "arrays with a leading axis",
+                    "close over it, or put it into the carry",
+                )
+            )
+        found.setdefault(x.aval.shape[0], f"xs{keystr(path)}, {x.aval}")
+    if len(found) != 1:
+        listed = "; ".join(f"{n} from {where}" for n, where in found.items())
+        if not found:
+            raise UsageError(message("scan: got no xs and no length", "one of them", "give length="))
+        raise ShapeError(message(f"scan: got different lengths: {listed}", "one length", "mend the shapes, or length="))
+    (n,) = found
+    if n < 0:
+        raise UsageError(message(f"scan: got length={n}", "0 or more", "mend length="))
+    return n
+
+
+def _unroll(unroll: Any, n: int) -> int:
+    if unroll is True or (isinstance(unroll, int) and unroll > max(n, 1)):
+        return max(n, 1)
+    if unroll is False or unroll == 0:
+        return 1
+    if not isinstance(unroll, int) or unroll < 0:
+        raise UsageError(message(f"scan: got unroll={unroll!r}", "a positive int, or a bool", "mend unroll="))
+    return unroll
+
+
+def _unrolled(jaxpr: Jaxpr, consts: list[Any], init: list[Any], xs: list[Any], n: int, reverse: bool, steps: int) -> list[Any]:
+    """The loop with `steps` steps in one; what is left over runs step by step at the end."""
+    params = {"consts": len(consts), "carry": len(init)}
+    if steps == 1 or n == 0:
+        return scan_op(*consts, *init, *xs, body=jaxpr, length=n, reverse=reverse, **params)
+    k, m = len(init), n // steps * steps
+    # Whole groups first, in the order of the walk: from the end for a reversed loop.
+    head = [x[n - m :] if reverse else x[:m] for x in xs]
+    rest = [x[: n - m] if reverse else x[m:] for x in xs]
+    grouped = [fnp.reshape(x, (m // steps, steps, *x.shape[1:])) for x in head]
+
+    def group(*args: Any) -> list[Any]:
+        fixed, carry, rows = args[: len(consts)], list(args[len(consts) : len(consts) + k]), args[len(consts) + k :]
+        found: list[list[Any]] = [[] for _ in jaxpr.outvars[k:]]
+        for i in range(steps - 1, -1, -1) if reverse else range(steps):
+            outs = evaluate(current_apply, jaxpr, (), [*fixed, *carry, *[r[i] for r in rows]])
+            carry = outs[:k]
+            for ys, y in zip(found, outs[k:], strict=True):
+                ys.append(y)
+        return [*carry, *[fnp.stack(ys[::-1] if reverse else ys) for ys in found]]
+
+    program, more = stage(group, [x.aval for x in (*consts, *init)] + [unmapped(x.aval) for x in grouped])
+    outs = scan_op(
+        *more, *consts, *init, *grouped, body=closed_over(program), length=m // steps, reverse=reverse,
+        consts=len(more) + len(consts), carry=k,
+    )  # fmt: skip
+    carry, ys = outs[:k], [fnp.reshape(y, (m, *y.shape[2:])) for y in outs[k:]]
+    if m == n:
+        return [*carry, *ys]
+    outs = scan_op(*consts, *carry, *rest, body=jaxpr, length=n - m, reverse=reverse, **params)
+    pairs = zip(ys, outs[k:], strict=True)
+    return [*outs[:k], *[fnp.concatenate([b, a] if reverse else [a, b]) for a, b in pairs]]
+
+
+def _python_scan(f: Any, carry: Any, xs: list[Any], x_tree: PyTreeDef, n: int, reverse: bool) -> tuple[Any, Any]:
+    ys = []
+    for i in range(n - 1, -1, -1) if reverse else range(n):
+        carry, y = f(carry, tree_unflatten(x_tree, [x[i] for x in xs]))
+        ys.append(y)
+    if not ys:
+        raise UsageError(
+            message(
+                "scan: length 0 with disable_jit",
+                "at least one step, since y's shape comes from running f",
+                "leave disable_jit off",
+            )
+        )
+    return carry, tree_map(lambda *rows: fnp.stack([as_value(r) for r in (rows[::-1] if reverse else rows)]), *ys)
+
+
+@api_boundary
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any, *, max_steps: int | None = None) -> Any:
+    """A loop for as long as a condition holds:
+
+        val = init_val
+        while cond_fun(val):
+            val = body_fun(val)
+        return val
+
+    cond_fun returns a scalar bool; body_fun keeps the structure, shapes and dtypes of the pytree val. Forward mode always works.
+    Reverse mode works on concrete operands; inside jit it needs `max_steps`, a bound at which the loop stops.
+
+    >>> import funcgrad as fg
+    >>> int(fg.lax.while_loop(lambda n: n < 100, lambda n: n * 2, 3))
+    192
+    """
+    check_callable("while_loop", cond_fun)
+    check_callable("while_loop", body_fun)
+    if max_steps is not None:
+        bound = int(max_steps)
+        out, _ = while_loop_bounded(cond_fun, body_fun, init_val, bound)
+        return out
+    return _while("while_loop", cond_fun, body_fun, init_val, None)
+
+
+def while_loop_bounded(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any, bound: int) -> Any:
+    """(last val, steps taken): the loop stops when the condition fails or after `bound` steps."""
+    if bound < 0:
+        raise UsageError(message(f"while_loop: got max_steps={bound}", "0 or more", "mend max_steps="))
+    return _while(
+        "while_loop",
+        lambda pair: fnp.logical_and(cond_fun(pair[0]), pair[1] < bound),
+        lambda pair: (body_fun(pair[0]), pair[1] + 1),
+        (init_val, np.int64(0)),
+        bound,
+    )
+
+
+def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, max_steps: int | None) -> Any:
+    leaves, in_tree = tree_flatten(init_val)
+    values = as_values(f"{name} init_val", leaves, init_val)
+    if config.disable_jit and not any(isinstance(x, Tracer) for x in values):
+        val = tree_unflatten(in_tree, values)
+        while cond_fun(val):
+            val = body_fun(val)
+        return val
+    one_tree = tree_flatten((init_val,))[1]
+    (body, body_consts), values = _settle(
+        name, "the value", body_fun, values, in_tree, lambda avals: _program(name, body_fun, one_tree, avals)
+    )
+    test, test_consts, test_tree = _program(name, cond_fun, one_tree, [x.aval for x in values])
+    _check_predicate(name, cond_fun, test.out_avals, test_tree)
+    outs = while_op(
+        *test_consts, *body_consts, *values,
+        cond=test, body=body, cond_consts=len(test_consts), body_consts=len(body_consts), max_steps=max_steps,
+    )  # fmt: skip
+    return tree_unflatten(in_tree, outs)
+
+
+def _check_predicate(name: str, fun: Any, avals: list[ShapedArray], tree: PyTreeDef) -> None:
+    if len(avals) != 1 or avals[0].shape != () or avals[0].dtype != dt.bool_:
+        got = avals[0] if len(avals) == 1 else tree
+        raise ShapeError(
+            message(
+                f"{name}: the condition {function_name(fun)} returned {got}",
+                "a scalar bool",
+                "reduce it with .any() or .all(), or compare",
+            )
+        )
+
+
+@api_boundary
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: int | bool | None = None) -> Any:
+    """A loop over a range of integers:
+
+        val = init_val
+        for i in range(lower, upper):
+            val = body_fun(i, val)
+        return val
+
+    Where lower and upper are Python or concrete integers it is a scan, differentiable in both modes; else a while_loop.
+    """
+    check_callable("fori_loop", body_fun)
+    bounds = [as_value(x) for x in (lower, upper)]
+    for x, what in zip(bounds, ("lower", "upper"), strict=True):
+        if x.aval.shape != () or x.aval.dtype not in dt.INTEGERS:
+            raise ShapeError(
+                message(f"fori_loop: got {x.aval} for {what}", "integer scalars", "convert it with int(...) or .astype('int64')")
+            )
+    strong = [b.aval.dtype for b in bounds if not b.aval.weak_type]
+    dtype = strong[0] if strong else dt.int64
+    known = [x.concrete() for x in bounds]
+    if all(k is not None for k in known) and not any(isinstance(x, Tracer) for x in bounds):
+        first, last = (int(k) for k in known)
+        index = from_numpy(np.arange(first, max(first, last), dtype=dtype))
+        return scan(lambda val, i: (body_fun(i, val), None), init_val, index, unroll=1 if unroll is None else unroll)[0]
+    if unroll not in (None, 1, False):
+        raise UsageError(
+            message(f"fori_loop: got unroll={unroll} with traced bounds", "static bounds, to unroll", "leave unroll= out")
+        )
+    start, end = (fnp.asarray(b, dtype) for b in bounds)
+    return _while(
+        "fori_loop", lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])), (start, end, init_val), None
+    )[2]
+
+
+@api_boundary
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, **kwargs: Any) -> Any:
+    """`true_fun(*operands) if pred else false_fun(*operands)`: only the branch taken is computed, also when compiled.
+
+    pred: a scalar; numbers count as true where they are not zero. Both branches return the same structure, shapes and dtypes.
+
+    >>> import funcgrad as fg
+    >>> float(fg.lax.cond(True, lambda x: x + 1, lambda x: x - 1, 2.0))
+    3.0
+    """
+    check_callable("cond", true_fun)
+    check_callable("cond", false_fun)
+    operands = _operand("cond", operands, kwargs)
+    value = as_value(pred)
+    if value.aval.shape != ():
+        raise ShapeError(
+            message(f"cond: got a predicate of {value.aval}", "a scalar", "reduce it with .any() or .all(), or use fnp.where")
+        )
+    index = value if value.aval.dtype == dt.bool_ else value != 0
+    return _branch("cond", convert_element_type(index, new_dtype=dt.int32), [false_fun, true_fun], operands)
+
+
+def _operand(name: str, operands: tuple, kwargs: dict[str, Any]) -> tuple:
+    unknown = set(kwargs) - {"operand"}
+    if unknown:
+        raise UsageError(
+            message(
+                f"{name}: got keyword arguments {sorted(unknown)}", "operands by position, or operand=", "pass them by position"
+            )
+        )
+    if "operand" in kwargs:
+        if operands:
+            raise UsageError(message(f"{name}: got operands by position and operand=", "one of them", "pass them by position"))
+        return (kwargs["operand"],)
+    return operands
+
+
+@api_boundary
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, **kwargs: Any) -> Any:
+    """`branches[index](*operands)`, with index clamped to 0 .. len(branches) - 1: only that branch is computed.
+
+    index: an integer scalar. All branches return the same structure, shapes and dtypes.
+    """
+    branches = list(branches)
+    if not branches:
+        raise UsageError(message("switch: got no branches", "at least one", "mend branches="))
+    for b in branches:
+        check_callable("switch", b)
+    operands = _operand("switch", operands, kwargs)
+    value = as_value(index)
+    if value.aval.shape != () or value.aval.dtype not in dt.INTEGERS:
+        raise ShapeError(
+            message(f"switch: got an index of {value.aval}", "an integer scalar", "convert it with .astype('int32')")
+        )
+    clamped = fnp.clip(value, 0, len(branches) - 1)
+    return _branch("switch", convert_element_type(clamped, new_dtype=dt.int32), branches, operands)
+
+
+def _branch(name: str, index: Any, branches: list[Callable[..., Any]], operands: tuple) -> Any:
+    leaves, in_tree = tree_flatten(operands)
+    values = as_values(f"{name} operands", leaves, operands)
+    if config.disable_jit and not any(isinstance(x, Tracer) for x in [index, *values]):
+        return branches[int(index)](*operands)
+    traced = [_program(name, b, in_tree, [x.aval for x in values]) for b in branches]
+    target = traced[0]
+    for b, (_, _, tree) in zip(branches, traced, strict=True):
+        if tree != target[2]:
+            raise TreeError(
+                message(
+                    f"{name}: {function_name(branches[0])} returned {target[2]} and {function_name(b)} returned {tree}",
+                    "branches that return one structure",
+                    "return the same containers from all branches",
+                )
+            )
+    joined = _joined(name, branches, [j.out_avals for j, _, _ in traced], target[2])
+    programs = [(_converted(j, joined), consts) for j, consts, _ in traced]
+    shared, consts = with_common_inputs(programs)
+    outs = cond_op(index, *consts, *values, branches=shared)
+    return tree_unflatten(target[2], outs)
+
+
+def _joined(name: str, branches: list[Any], avals: list[list[ShapedArray]], tree: PyTreeDef) -> list[ShapedArray]:
+    """The common avals of the branches' results: weak ones yield, others must be equal."""
+    out = []
+    paths = [p for p, _ in tree_leaves_with_path(tree_unflatten(tree, list(range(len(avals[0])))))]
+    for i, path in enumerate(paths):
+        column = [a[i] for a in avals]
+        strong = next((a for a in column if not a.weak_type), column[0])
+        for b, a in zip(branches, column, strict=True):
+            if a.shape != strong.shape or (a.dtype != strong.dtype and not a.weak_type):
+                at = keystr(path) or "itself"
+                raise ShapeError(
+                    message(
+                        f"{name}: the result {at} is {column[0]} from {function_name(branches[0])} and {a} from {function_name(b)}",
+                        "one shape and dtype from all branches",
+                        f"convert with .astype('{strong.dtype.name}'), or reshape",
+                    )
+                )
+        out.append(strong)
+    return out
+
+
+def _converted(jaxpr: Jaxpr, avals: list[ShapedArray]) -> Jaxpr:
+    if [a.dtype for a in jaxpr.out_avals] == [a.dtype for a in avals] and all(
+        a.weak_type == b.weak_type for a, b in zip(jaxpr.out_avals, avals, strict=True)
+    ):
+        return jaxpr
+
+    def fun(*xs: Any) -> list[Any]:
+        outs = evaluate(current_apply, jaxpr, (), xs)
+        return [convert_element_type(x, new_dtype=a.dtype) for x, a in zip(outs, avals, strict=True)]
+
+    return stage(fun, jaxpr.in_avals)[0]
+
+
+@api_boundary
+def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`stack([f(x) for x in xs])` along the leading axis of every leaf, as a loop; with batch_size, as a loop over vmapped batches.
+
+    >>> import funcgrad as fg, funcgrad.numpy as fnp
+    >>> fg.lax.map(lambda x: x * 2, fnp.arange(3.0)).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    check_callable("map", f)
+    if batch_size is None:
+        return scan(lambda _, x: (None, f(x)), None, xs)[1]
+    leaves, tree = tree_flatten(xs)
+    values = as_values("map xs", leaves, xs)
+    n, size = _length(xs, values, None), int(batch_size)
+    if size < 1:
+        raise UsageError(message(f"map: got batch_size={batch_size}", "a positive int", "mend batch_size="))
+    m = n // size * size
+    parts = []
+    if m:
+        grouped = tree_unflatten(tree, [fnp.reshape(x[:m], (m // size, size, *x.shape[1:])) for x in values])
+        ys = scan(lambda _, x: (None, _vmapped(f, x, size)), None, grouped)[1]
+        parts.append(tree_map(lambda y: fnp.reshape(y, (m, *y.shape[2:])), ys))
+    if n > m or not n:
+        parts.append(_vmapped(f, tree_unflatten(tree, [x[m:] for x in values]), n - m))
+    return parts[0] if len(parts) == 1 else tree_map(lambda a, b: fnp.concatenate([a, b]), *parts)
+
+
+def _vmapped(f: Callable[..., Any], x: Any, size: int) -> Any:
+    leaves, in_tree = tree_flatten((x,))
+    flat = FlatFunction("map", f, in_tree, None)
+    outs, dims = vmap_flat(flat, as_values("map", leaves, x), [0] * len(leaves), size)
+    return tree_unflatten(flat.out_tree, [batch_first(y, d, size) for y, d in zip(outs, dims, strict=True)])
+
+
+@api_boundary
+def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """Running results of an associative operation along `axis`, in logarithmic depth (Blelloch, 1990).
+
+    fn(a, b): combines two pytrees like elems, along `axis` of all of their elements at once. reverse: from the end.
+
+    >>> import funcgrad as fg, funcgrad.numpy as fnp
+    >>> fg.lax.associative_scan(fnp.add, fnp.arange(5.0)).tolist()
+    [0.0, 1.0, 3.0, 6.0, 10.0]
+    """
+    check_callable("associative_scan", fn)
+    leaves, tree = tree_flatten(elems)
+    values = as_values("associative_scan", leaves, elems)
+    if not values:
+        return elems
+    axes = [axis + x.aval.ndim if axis < 0 else axis for x in values]
+    for x, a in zip(values, axes, strict=True):
+        if not 0 <= a < x.aval.ndim:
+            raise ShapeError(message(f"associative_scan: got axis={axis} for {x.aval}", "an axis of every leaf", "mend axis="))
+    counts = {x.aval.shape[a] for x, a in zip(values, axes, strict=True)}
+    if len(counts) != 1:
+        raise ShapeError(
+            message(f"associative_scan: got extents {sorted(counts)} along axis {axis}", "one extent", "mend the shapes")
+        )
+
+    def part(x: Any, a: int, s: slice) -> Any:
+        return x[(slice(None),) * a + (s,)]
+
+    def combine(left: list[Any], right: list[Any]) -> list[Any]:
+        out = fn(tree_unflatten(tree, left), tree_unflatten(tree, right))
+        return as_values("associative_scan", tree_leaves(out), out)
+
+    def running(xs: list[Any]) -> list[Any]:
+        n = xs[0].aval.shape[axes[0]]
+        if n < 2:
+            return xs
+        even = [part(x, a, slice(0, n - 1, 2)) for x, a in zip(xs, axes, strict=True)]
+        odd = [part(x, a, slice(1, None, 2)) for x, a in zip(xs, axes, strict=True)]
+        at_odd = running(combine(even, odd))
+        first = [part(x, a, slice(0, 1)) for x, a in zip(xs, axes, strict=True)]
+        later = [part(x, a, slice(2, None, 2)) for x, a in zip(xs, axes, strict=True)]
+        before = [part(x, a, slice(0, (n - 1) // 2)) for x, a in zip(at_odd, axes, strict=True)]
+        at_even = combine(before, later) if n > 2 else []
+        whole = [fnp.concatenate([f, e], axis=a) for f, e, a in zip(first, at_even, axes, strict=True)] if n > 2 else first
+        return [_interleave(e, o, a) for e, o, a in zip(whole, at_odd, axes, strict=True)]
+
+    if reverse:
+        values = [fnp.flip(x, a) for x, a in zip(values, axes, strict=True)]
+    outs = running(values)
+    if reverse:
+        outs = [fnp.flip(x, a) for x, a in zip(outs, axes, strict=True)]
+    return tree_unflatten(tree, outs)
+
+
+def _interleave(even: Any, odd: Any, axis: int) -> Any:
+    """even[0], odd[0], even[1], ... along `axis`; even may be one longer."""
+    n, m = even.aval.shape[axis], odd.aval.shape[axis]
+    pairs = fnp.stack([even[(slice(None),) * axis + (slice(0, m),)], odd], axis=axis + 1)
+    shape = list(even.aval.shape)
+    shape[axis] = 2 * m
+    out = fnp.reshape(pairs, tuple(shape))
+    return out if n == m else fnp.concatenate([out, even[(slice(None),) * axis + (slice(m, None),)]], axis=axis)
