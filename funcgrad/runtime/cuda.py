@@ -10,6 +10,7 @@ mathematical helpers are libdevice's functions where it has them.
 """
 
 import functools
+import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -151,11 +152,12 @@ def _device_words() -> dict[str, Any]:
     given = {k: w for k, w in intrinsics.NAMESPACE.items() if isinstance(w, intrinsics.Word) and not k.startswith(_SKIPPED)}
     given |= {code: _cast(code) for code in DTYPES}
     given |= {"max_": _extremum(True), "rmax": _extremum(True), "min_": _extremum(False), "rmin": _extremum(False)}
+    given |= {"rint": _library("rint"), "fabs": _library("fabs"), "copysign": _library("copysign", 2)}
+    given |= {"abs_": _absolute(), "neg": _negative()}
     for name, word in given.items():
         space[name] = _intrinsic(_named(word.typer, name))
     for name in ("popcount", "clz"):
         space[name] = _intrinsic(_named(_counted(name).typer, name))
-    space["rint"] = _rounder()
     _define(_PARAMS, space)
     space["check_index"] = _inlined(_rebound(check_index, space))
     return space
@@ -193,20 +195,40 @@ def _counted(name: str) -> Any:
     return _operation(1, build, lambda dtype: isinstance(dtype, types.Integer))
 
 
-def _rounder() -> Any:
-    """rint of either float: libdevice's, chosen by the argument's type."""
+def _library(name: str, arity: int = 1) -> Any:
+    """A word that is libdevice's function of that name, chosen by the float type of its arguments."""
 
-    def rint(typingctx, x):
-        def build(context, builder, sig, args):
-            name = "__nv_rintf" if sig.args[0] == types.float32 else "__nv_rint"
-            kind = context.get_value_type(sig.args[0])
-            function = intrinsics.cgutils.get_or_insert_function(builder.module, intrinsics.ir.FunctionType(kind, [kind]), name)
-            return builder.call(function, args)
+    def build(context, builder, dtype, *values):
+        symbol = f"__nv_{name}f" if dtype == types.float32 else f"__nv_{name}"
+        kind = values[0].type
+        declared = intrinsics.ir.FunctionType(kind, [kind] * arity)
+        return builder.call(intrinsics.cgutils.get_or_insert_function(builder.module, declared, symbol), values)
 
-        if isinstance(x, types.Float):
-            return x(x), build
+    return _operation(arity, build, lambda dtype: isinstance(dtype, types.Float))
 
-    return _intrinsic(_named(rint, "rint"))
+
+def _absolute() -> Any:
+    """abs_ of integers (of floats it is fabs)."""
+
+    def build(context, builder, dtype, x):
+        below = builder.icmp_signed("<", x, x.type(0))
+        return builder.select(below, builder.neg(x), x) if dtype.signed else x
+
+    return _operation(1, build, lambda dtype: isinstance(dtype, types.Integer))
+
+
+def _negative() -> Any:
+    """neg, with a float's as -0 - x (NVVM's LLVM has no fneg)."""
+
+    def build(context, builder, dtype, x):
+        if isinstance(dtype, types.Complex):
+            given, out = context.make_complex(builder, dtype, x), context.make_complex(builder, dtype)
+            zero = given.real.type(-0.0)
+            out.real, out.imag = builder.fsub(zero, given.real), builder.fsub(zero, given.imag)
+            return out._getvalue()
+        return builder.fsub(x.type(-0.0), x) if isinstance(dtype, types.Float) else builder.neg(x)
+
+    return _operation(1, build)
 
 
 def _rebound(function: Any, space: dict[str, Any]) -> FunctionType:
@@ -322,7 +344,9 @@ def launch(
     error = np.zeros(8, np.int64)
     arrays = [array for array, _ in operands]
     numbers = np.array([*dims, *[start for _, start in operands]], np.int64)
-    with np.errstate(all="ignore"):
+    with warnings.catch_warnings():
+        # the simulator's threads are Python's, and NumPy warns of every division by zero in them
+        warnings.simplefilter("ignore", RuntimeWarning)
         kernel[blocks, threads](*arrays, numbers, 0, extent, *slices, error)
     return error
 
