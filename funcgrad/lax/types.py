@@ -5,11 +5,17 @@ from typing import Any, NamedTuple
 
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._precision import Precision
+from funcgrad.ops.index import GatherDimensionNumbers, ScatterDimensionNumbers
 
 __all__ = [
-    "ConvDimensionNumbers", "DotDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
+    "ConvDimensionNumbers",
+    "DotDimensionNumbers",
+    "GatherDimensionNumbers",
+    "GatherScatterMode",
+    "Precision",
+    "RoundingMethod",
     "ScatterDimensionNumbers",
-]  # fmt: skip
+]
 
 DotDimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
@@ -46,23 +52,3 @@ class ConvDimensionNumbers(NamedTuple):
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
     out_spec: tuple[int, ...]
-
-
-class GatherDimensionNumbers(NamedTuple):
-    """Which axes of the operand, the indices and the result belong together in `lax.gather`."""
-
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of the operand, the indices and the updates belong together in `lax.scatter`."""
-
-    update_window_dims: tuple[int, ...]
-    inserted_window_dims: tuple[int, ...]
-    scatter_dims_to_operand_dims: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    scatter_indices_batching_dims: tuple[int, ...] = ()

@@ -1,5 +1,6 @@
 """Functions of neural networks: activations, softmax and its relatives, attention; `initializers` for parameters."""
 
+from funcgrad.nn import initializers
 from funcgrad.nn.activations import (
     celu,
     elu,
@@ -27,4 +28,50 @@ from funcgrad.nn.activations import (
     swish,
     tanh,
 )
-from funcgrad.nn.normalize import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+from funcgrad.nn.attention import (
+    dot_product_attention,
+)
+from funcgrad.nn.normalize import (
+    log_softmax,
+    logmeanexp,
+    logsumexp,
+    one_hot,
+    softmax,
+    standardize,
+)
+
+__all__ = [
+    "celu",
+    "dot_product_attention",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "initializers",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "log_softmax",
+    "logmeanexp",
+    "logsumexp",
+    "mish",
+    "one_hot",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softmax",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "standardize",
+    "swish",
+    "tanh",
+]

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.numpy._axes import axis_of

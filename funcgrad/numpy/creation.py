@@ -15,7 +15,7 @@ from funcgrad.bridge.array import from_dlpack, from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, DtypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import axis_of, shape_of, static_int
+from funcgrad.numpy._axes import shape_of, static_int
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int

@@ -7,14 +7,18 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy import contract, diagonal as _diagonal, shape
+from funcgrad.numpy import contract, shape
+from funcgrad.numpy import diagonal as _diagonal
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.creation import eye
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
-from funcgrad.numpy.reductions import keep, max as max_, min as min_, sum as sum_
+from funcgrad.numpy.reductions import keep
+from funcgrad.numpy.reductions import max as max_
+from funcgrad.numpy.reductions import min as min_
+from funcgrad.numpy.reductions import sum as sum_
 from funcgrad.numpy.shape import broadcast_to, moveaxis, unstack
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like

@@ -1,0 +1,83 @@
+"""gather and scatter with XLA's dimension numbers. `x[i]` and `x.at[i]` work them out; these are for code that has them.
+
+The default mode is `config.index_mode` ("raise"): an index out of range is an IndexError. JAX's default clips a gather ("clip") and
+drops scattered updates ("drop").
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._axes import static_ints
+from funcgrad.numpy._promote import as_value, cast
+from funcgrad.numpy.index import mode_of
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops import index as ops
+
+__all__ = ["gather", "scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub"]
+
+
+def _mode(name: str, mode: Any) -> str:
+    found = mode_of(mode, f"lax.{name}")
+    if found == "wrap":
+        raise UsageError(
+            message(
+                f"lax.{name}: got mode='wrap'", "'raise', 'clip', 'fill', 'drop', 'promise_in_bounds'", "x.at[i], which wraps"
+            )
+        )
+    return found
+
+
+def gather(
+    operand: Any, start_indices: Any, dimension_numbers: Any, slice_sizes: Any, *, unique_indices: bool = False,
+    indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """Windows of `slice_sizes` that start at the index vectors along the last axis of start_indices.
+
+    mode: out of range, see `x.at[i]`; fill_value: for "fill". unique_indices, indices_are_sorted: promises that make no difference.
+    """
+    x, i = as_value(operand, "lax.gather", "operand"), as_value(start_indices, "lax.gather", "start_indices")
+    return ops.gather(
+        x,
+        i,
+        dimension_numbers=ops.GatherDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
+        slice_sizes=static_ints(tuple(slice_sizes), "lax.gather", "slice_sizes"),
+        mode=_mode("gather", mode),
+        fill_value=fill_value,
+    )
+
+
+def _scatter(name: str, op: Callable[..., Any], doc: str, change: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def f(
+        operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: Any, *, indices_are_sorted: bool = False,
+        unique_indices: bool = False, mode: Any = None,
+    ) -> Any:  # fmt: skip
+        x, i = as_value(operand, f"lax.{name}", "operand"), as_value(scatter_indices, f"lax.{name}", "scatter_indices")
+        u = cast(as_value(updates, f"lax.{name}", "updates"), x.dtype)
+        return op(
+            x,
+            i,
+            u if change is None else change(u),
+            dimension_numbers=ops.ScatterDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
+            mode=_mode(name, mode),
+            unique_indices=bool(unique_indices),
+        )
+
+    f.__name__ = f.__qualname__ = name
+    f.__module__ = "funcgrad.lax"
+    f.__doc__ = f"{doc}\n\nThe windows of `updates` go to the index vectors along the last axis of scatter_indices. mode: out of range, see `x.at[i]`."
+    return f
+
+
+scatter = _scatter(
+    "scatter", ops.scatter, "The operand with windows replaced by updates; of several for one place the last stays."
+)
+scatter_add = _scatter("scatter_add", ops.scatter_add, "The operand with updates added to windows.")
+scatter_sub = _scatter("scatter_sub", ops.scatter_add, "The operand with updates subtracted from windows.", ew.neg)
+scatter_mul = _scatter("scatter_mul", ops.scatter_mul, "The operand with windows multiplied by updates.")
+scatter_min = _scatter(
+    "scatter_min", ops.scatter_min, "The operand with windows replaced by the smaller of themselves and updates."
+)
+scatter_max = _scatter(
+    "scatter_max", ops.scatter_max, "The operand with windows replaced by the larger of themselves and updates."
+)
