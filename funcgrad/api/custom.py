@@ -15,10 +15,10 @@ from funcgrad.core.pytree import Partial, PyTreeDef, flatten_axes, tree_flatten,
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import ClosedJaxpr, Jaxpr
-from funcgrad.ops._family import add
+from funcgrad.ops._family import add, zeros
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
-from funcgrad.transforms.custom import CustomJvp, CustomVjp, CustomVmap, custom_call, zeros
+from funcgrad.transforms.custom import CustomJvp, CustomVjp, CustomVmap, custom_call
 from funcgrad.transforms.jvp import current_apply
 
 

@@ -284,7 +284,7 @@ _NAMES: dict[str, Any] = {
     "ready": _ready,
     "same": same_static,
     "shorten": filter_traceback,
-    "state": interpreter._state,
+    "state": interpreter.state,
     "static_key": static_key,
     "take": take,
 }

@@ -29,9 +29,16 @@ def as_value(x: Any) -> Any:
         return from_numpy(x)
     if hasattr(x, "__jax_array__") or hasattr(x, "__array__"):
         return from_numpy(np.asarray(x))
-    if isinstance(x, (bool, int, float, complex)):  # their subclasses, such as an IntEnum
-        return as_value(next(s for s in (bool, int, float, complex) if isinstance(x, s))(x))
-    raise TypeError(t)
+    scalar = python_scalar(x)
+    if scalar is None:
+        raise TypeError(t)
+    return as_value(scalar)
+
+
+def python_scalar(x: Any) -> Any:
+    """The plain scalar that an instance of a subclass (an IntEnum) stands for, or None."""
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    return next((kind(x) for kind in kinds if isinstance(x, kind)), None)
 
 
 def as_values(name: str, leaves: Sequence[Any], tree: Any) -> list[Any]:

@@ -26,6 +26,7 @@ from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.bridge.counts import counts
 from funcgrad.bridge.family import Anchor, Family, Key, Staged, family_of
 from funcgrad.bridge.fastcall import MISS, attempt, make_call
+from funcgrad.bridge.flat import python_scalar
 from funcgrad.bridge.nans import find_nan, has_nan
 from funcgrad.bridge.runner import Runner, as_array, runner_of
 from funcgrad.bridge.why import CacheInfo, cache_info, leaf_name, reason
@@ -396,12 +397,6 @@ class Dispatcher:
         if self.options.inline:
             return evaluate(lambda prim, args, params: bind(prim, *args, **params), staged.jaxpr, (), values)
         return bind(call_operator, *values, jaxpr=staged.jaxpr, name=self.name)
-
-
-def python_scalar(x: Any) -> Any:
-    """The plain scalar that an instance of a subclass (an IntEnum) stands for, or None."""
-    kinds: tuple[Any, ...] = (bool, int, float, complex)
-    return next((kind(x) for kind in kinds if isinstance(x, kind)), None)
 
 
 def _short(x: Any) -> str:

@@ -1,7 +1,6 @@
 """Memory of results that hang on an object, and go with it."""
 
 import functools
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +12,10 @@ def weak_memo(fun: Callable[..., Any], keep: Callable[[Any], bool] | None = None
     """Memoise `fun(owner, *key)` for as long as `owner` lives. The key must be hashable; the owner is held weakly.
     `keep(result)` may refuse to remember a result."""
     table: weakref.WeakKeyDictionary[Any, dict[tuple, Any]] = weakref.WeakKeyDictionary()
-    lock = threading.Lock()
 
     @functools.wraps(fun)
     def memo(owner: Any, *key: Any) -> Any:
-        with lock:
-            results = table.setdefault(owner, {})
+        results = table.setdefault(owner, {})  # atomic: threads may compute a result twice, never lose one
         out = results.get(key)
         if out is None:
             out = fun(owner, *key)

@@ -43,7 +43,7 @@ class Tracer(Value):
         return None
 
 
-class _State(threading.local):
+class State(threading.local):
     current: Interpreter
 
     def __init__(self) -> None:
@@ -51,18 +51,19 @@ class _State(threading.local):
 
 
 _floor: list[Interpreter] = [Interpreter(None)]
-_state = _State()
+# The current interpreter of each thread. Generated calls read it.
+state = State()
 
 
 def set_floor(interpreter: Interpreter) -> None:
     """Make `interpreter` the bottom of every thread's stack. Called once, by `bridge.eager`."""
     _floor[0] = interpreter
-    _state.current = interpreter
+    state.current = interpreter
 
 
 def current() -> Interpreter:
     """The interpreter that the next `bind` goes to."""
-    return _state.current
+    return state.current
 
 
 def floor() -> Interpreter:
@@ -72,7 +73,7 @@ def floor() -> Interpreter:
 
 def bind(prim: Primitive, *args: Any, **params: Any) -> Any:
     """Apply a primitive to values (Array, Tracer, scalar literal) under the current interpreter."""
-    return _state.current.apply(prim, args, params)
+    return state.current.apply(prim, args, params)
 
 
 class running:
@@ -84,12 +85,12 @@ class running:
         self.interpreter = interpreter
 
     def __enter__(self) -> Interpreter:
-        self.before = _state.current
-        _state.current = self.interpreter
+        self.before = state.current
+        state.current = self.interpreter
         return self.interpreter
 
     def __exit__(self, *_: Any) -> None:
-        _state.current = self.before
+        state.current = self.before
 
 
 def check_live(x: Tracer) -> Tracer:
@@ -105,7 +106,7 @@ class Operator(Primitive):
     __slots__ = ()
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        return _state.current.apply(self, args, params)
+        return state.current.apply(self, args, params)
 
 
 def holds_no_tracer(result: tuple) -> bool:
