@@ -37,19 +37,14 @@ def like(x: Any, number: complex) -> Any:
     return aval.dtype.type(number)
 
 
-def zeros(aval: ShapedArray) -> Any:
-    """An array of zeros of this shape and dtype."""
-    return full(aval.shape, aval.dtype.type(0))
-
-
 def full(shape: tuple[int, ...], number: np.generic) -> Any:
     """An array that repeats `number`."""
     return broadcast_in_dim(number, shape=shape, dims=())
 
 
 def zeros(aval: ShapedArray) -> Any:
-    """An array of zeros."""
-    return broadcast_in_dim(np.zeros((), aval.dtype)[()], shape=aval.shape, dims=())
+    """An array of zeros of this shape and dtype."""
+    return full(aval.shape, np.zeros((), aval.dtype)[()])
 
 
 def zeros_like(x: Any) -> Any:
