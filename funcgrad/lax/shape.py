@@ -10,7 +10,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.lax.elementwise import strict
 from funcgrad.numpy import join
-from funcgrad.numpy import shape as fshape
+from funcgrad.numpy import structure as fshape
 from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_int, static_ints
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import as_value, broadcast_value, operand

@@ -15,9 +15,9 @@ from funcgrad.nn.normalize import logsumexp, softmax
 from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.numpy.compare import logical_and
-from funcgrad.numpy.einsum import einsum
+from funcgrad.numpy.einstein import einsum
 from funcgrad.numpy.elementwise import add, multiply
-from funcgrad.numpy.shape import broadcast_to, expand_dims, moveaxis, reshape
+from funcgrad.numpy.structure import broadcast_to, expand_dims, moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.shape import iota
 from funcgrad.trace.value import Value

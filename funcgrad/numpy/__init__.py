@@ -148,7 +148,7 @@ from funcgrad.numpy.cumulative import (
     gradient,
     trapezoid,
 )
-from funcgrad.numpy.diagonal import (
+from funcgrad.numpy.diagonals import (
     diag,
     diagflat,
     diagonal,
@@ -208,7 +208,7 @@ from funcgrad.numpy.dtypes import (
     uint64,
     unsignedinteger,
 )
-from funcgrad.numpy.einsum import (
+from funcgrad.numpy.einstein import (
     einsum,
     einsum_path,
 )
@@ -305,7 +305,39 @@ from funcgrad.numpy.reductions import (
     sum,
     var,
 )
-from funcgrad.numpy.shape import (
+from funcgrad.numpy.selection import (
+    argwhere,
+    choose,
+    compress,
+    delete,
+    extract,
+    fill_diagonal,
+    flatnonzero,
+    insert,
+    ix_,
+    nonzero,
+    piecewise,
+    place,
+    put,
+    put_along_axis,
+    ravel_multi_index,
+    select,
+    take,
+    take_along_axis,
+    unravel_index,
+    where,
+)
+from funcgrad.numpy.sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
+)
+from funcgrad.numpy.structure import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -334,38 +366,6 @@ from funcgrad.numpy.shape import (
     tile,
     transpose,
     unstack,
-)
-from funcgrad.numpy.sorting import (
-    argpartition,
-    argsort,
-    digitize,
-    lexsort,
-    partition,
-    searchsorted,
-    sort,
-    sort_complex,
-)
-from funcgrad.numpy.take import (
-    argwhere,
-    choose,
-    compress,
-    delete,
-    extract,
-    fill_diagonal,
-    flatnonzero,
-    insert,
-    ix_,
-    nonzero,
-    piecewise,
-    place,
-    put,
-    put_along_axis,
-    ravel_multi_index,
-    select,
-    take,
-    take_along_axis,
-    unravel_index,
-    where,
 )
 
 bool = bool_

@@ -7,7 +7,7 @@ import numpy as np
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy.creation import arange, asarray, linspace, meshgrid
 from funcgrad.numpy.join import concatenate, stack
-from funcgrad.numpy.shape import atleast_1d, expand_dims, transpose
+from funcgrad.numpy.structure import atleast_1d, expand_dims, transpose
 
 __all__ = ["c_", "e", "euler_gamma", "index_exp", "inf", "mgrid", "nan", "newaxis", "ogrid", "pi", "r_", "s_"]
 

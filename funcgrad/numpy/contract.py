@@ -15,7 +15,7 @@ from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, cast, check_unsupported, common_dtype
 from funcgrad.numpy.elementwise import conj, multiply
-from funcgrad.numpy.shape import expand_dims, moveaxis, ravel, reshape, transpose
+from funcgrad.numpy.structure import expand_dims, moveaxis, ravel, reshape, transpose
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.shape import squeeze
 from funcgrad.trace.value import Value

@@ -28,7 +28,7 @@ from funcgrad.numpy._promote import (
 )
 from funcgrad.numpy.elementwise import add, multiply
 from funcgrad.numpy.join import stack
-from funcgrad.numpy.shape import expand_dims, moveaxis, reshape
+from funcgrad.numpy.structure import expand_dims, moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full as fill
 from funcgrad.ops.shape import iota

@@ -11,7 +11,7 @@ from funcgrad.numpy.compare import not_equal
 from funcgrad.numpy.elementwise import divide, multiply, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.reductions import sum as sum_
-from funcgrad.numpy.shape import cut, expand_dims, moveaxis, ravel, reshape
+from funcgrad.numpy.structure import cut, expand_dims, moveaxis, ravel, reshape
 from funcgrad.ops import cumulative as ops
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.shape import full

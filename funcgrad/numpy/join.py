@@ -9,7 +9,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_array, static_int
 from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype
-from funcgrad.numpy.shape import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
+from funcgrad.numpy.structure import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
 from funcgrad.ops import shape as ops
 from funcgrad.trace.value import Value
 

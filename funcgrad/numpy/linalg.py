@@ -7,8 +7,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy import contract, shape
-from funcgrad.numpy import diagonal as _diagonal
+from funcgrad.numpy import contract, diagonals, structure
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
@@ -19,7 +18,7 @@ from funcgrad.numpy.reductions import keep
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
 from funcgrad.numpy.reductions import sum as sum_
-from funcgrad.numpy.shape import broadcast_to, moveaxis, unstack
+from funcgrad.numpy.structure import broadcast_to, moveaxis, unstack
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.ops.reduce import reduce_sum
@@ -29,7 +28,7 @@ __all__ = [
     "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-matrix_transpose, vecdot = shape.matrix_transpose, contract.vecdot
+matrix_transpose, vecdot = structure.matrix_transpose, contract.vecdot
 
 
 def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -58,12 +57,12 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonal `offset` of the last two axes."""
-    return _diagonal.diagonal(x, offset, -2, -1)
+    return diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of the diagonal `offset` of the last two axes."""
-    return _diagonal.trace(x, offset, -2, -1, dtype)
+    return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -199,7 +198,7 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
         inner, outer_ = (rows, columns) if ord in (1, -1) else (columns, rows)
         sums = sum_(ew.abs(x), inner, keepdims=True)
         out = (max_ if ord > 0 else min_)(sums, outer_, keepdims=True)
-        return out if keepdims else shape.squeeze(out, both)
+        return out if keepdims else structure.squeeze(out, both)
     raise UsageError(
         message(
             f"fnp.linalg.norm: got ord={ord!r} for matrices",

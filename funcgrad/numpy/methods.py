@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
-from funcgrad.numpy import arithmetic, creation, cumulative, diagonal, elementwise, reductions, shape, sorting, take
+from funcgrad.numpy import arithmetic, creation, cumulative, diagonals, elementwise, reductions, selection, sorting, structure
 from funcgrad.numpy import contract as products
 from funcgrad.numpy.operators import concrete
 from funcgrad.trace.value import Value
@@ -20,50 +20,50 @@ FORWARDED = {
     "argmin": reductions.argmin,
     "argpartition": sorting.argpartition,
     "argsort": sorting.argsort,
-    "choose": take.choose,
+    "choose": selection.choose,
     "clip": arithmetic.clip,
-    "compress": take.compress,
+    "compress": selection.compress,
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
     "cumprod": cumulative.cumprod,
     "cumsum": cumulative.cumsum,
-    "diagonal": diagonal.diagonal,
+    "diagonal": diagonals.diagonal,
     "dot": products.dot,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
-    "nonzero": take.nonzero,
+    "nonzero": selection.nonzero,
     "partition": sorting.partition,
     "prod": reductions.prod,
     "ptp": reductions.ptp,
-    "ravel": shape.ravel,
-    "repeat": shape.repeat,
+    "ravel": structure.ravel,
+    "repeat": structure.repeat,
     "round": arithmetic.round,
     "searchsorted": sorting.searchsorted,
     "sort": sorting.sort,
-    "squeeze": shape.squeeze,
+    "squeeze": structure.squeeze,
     "std": reductions.std,
     "sum": reductions.sum,
-    "swapaxes": shape.swapaxes,
-    "take": take.take,
-    "trace": diagonal.trace,
+    "swapaxes": structure.swapaxes,
+    "take": selection.take,
+    "trace": diagonals.trace,
     "var": reductions.var,
 }
 
 
 def _reshape(self: Value, *args: Any, order: str = "C", copy: Any = None) -> Any:
     """x.reshape(2, 3) or x.reshape((2, 3)); see `fnp.reshape`."""
-    return shape.reshape(self, args[0] if len(args) == 1 else args, order, copy=copy)
+    return structure.reshape(self, args[0] if len(args) == 1 else args, order, copy=copy)
 
 
 def _transpose(self: Value, *args: Any) -> Any:
     """x.transpose(), x.transpose(1, 0) or x.transpose((1, 0)); see `fnp.transpose`."""
-    return shape.transpose(self, None if not args else args[0] if len(args) == 1 else args)
+    return structure.transpose(self, None if not args else args[0] if len(args) == 1 else args)
 
 
 def _flatten(self: Value, order: str = "C") -> Any:
     """All elements in one axis."""
-    return shape.ravel(self, order)
+    return structure.ravel(self, order)
 
 
 def _astype(self: Value, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None) -> Any:
@@ -99,9 +99,9 @@ def _view(self: Value, dtype: Any = None, type: Any = None) -> Any:
             )
         )
     if new > old:
-        return convert(shape.reshape(x, (*x.shape[:-1], -1, new // old)), new_dtype=target)
+        return convert(structure.reshape(x, (*x.shape[:-1], -1, new // old)), new_dtype=target)
     out = convert(x, new_dtype=target)
-    return shape.reshape(out, (*x.shape[:-1], x.shape[-1] * old // new))
+    return structure.reshape(out, (*x.shape[:-1], x.shape[-1] * old // new))
 
 
 def _numbers(self: Value, what: str) -> np.ndarray:
@@ -153,13 +153,13 @@ _METHODS = {
 }
 
 _PROPERTIES = {
-    "T": (lambda self: shape.transpose(self), "The axes in reversed order."),
-    "mT": (lambda self: shape.matrix_transpose(self), "The last two axes swapped."),
+    "T": (lambda self: structure.transpose(self), "The axes in reversed order."),
+    "mT": (lambda self: structure.matrix_transpose(self), "The last two axes swapped."),
     "real": (lambda self: elementwise.real(self), "The real part."),
     "imag": (lambda self: elementwise.imag(self), "The imaginary part."),
     "itemsize": (lambda self: self.aval.dtype.itemsize, "The size of one element in bytes."),
     "nbytes": (lambda self: self.aval.size * self.aval.dtype.itemsize, "The size of all elements in bytes."),
-    "flat": (lambda self: shape.ravel(self), "All elements in one axis."),
+    "flat": (lambda self: structure.ravel(self), "All elements in one axis."),
 }
 
 

@@ -16,8 +16,8 @@ from funcgrad.random.distributions import (
     wald,
     weibull_min,
 )
+from funcgrad.random.draws import bits, normal, randint, truncated_normal, uniform
 from funcgrad.random.keys import PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data
-from funcgrad.random.uniform import bits, normal, randint, truncated_normal, uniform
 
 __all__ = [
     "PRNGKey",

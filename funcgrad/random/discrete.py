@@ -12,16 +12,16 @@ from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inex
 from funcgrad.numpy.cumulative import cumsum
 from funcgrad.numpy.elementwise import log
 from funcgrad.numpy.reductions import argmax
-from funcgrad.numpy.shape import moveaxis, reshape
+from funcgrad.numpy.selection import take
 from funcgrad.numpy.sorting import searchsorted
-from funcgrad.numpy.take import take
+from funcgrad.numpy.structure import moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.bits import random_bits
 from funcgrad.ops.shape import expand_dims, full, iota
 from funcgrad.ops.sort import sort, top_k
 from funcgrad.random.distributions import gumbel
+from funcgrad.random.draws import between, draw_shape, no_sharding, over, randint
 from funcgrad.random.keys import single, split
-from funcgrad.random.uniform import between, draw_shape, no_sharding, over, randint
 from funcgrad.trace.value import Value, aval_of
 
 __all__ = ["bernoulli", "categorical", "choice", "geometric", "permutation", "rademacher"]

@@ -13,8 +13,8 @@ from funcgrad.numpy.linalg import norm
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
 from funcgrad.ops.bits import random_bits
+from funcgrad.random.draws import between, draw_shape, float_dtype, no_sharding, normal, over, parameter
 from funcgrad.random.keys import single, split
-from funcgrad.random.uniform import between, draw_shape, float_dtype, no_sharding, normal, over, parameter
 from funcgrad.trace.value import Value, aval_of
 
 __all__ = [

@@ -24,7 +24,7 @@ from funcgrad.numpy.compare import truth
 from funcgrad.numpy.index import mode_of, read_with
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.reductions import as_bool
-from funcgrad.numpy.shape import broadcast_arrays, ravel, reshape
+from funcgrad.numpy.structure import broadcast_arrays, ravel, reshape
 from funcgrad.ops import cumulative
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.shape import expand_dims, full, iota

@@ -7,7 +7,7 @@ from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._promote import as_value, check_unsupported
 from funcgrad.numpy.reductions import sum as sum_
-from funcgrad.numpy.shape import moveaxis, ravel, reshape
+from funcgrad.numpy.structure import moveaxis, ravel, reshape
 from funcgrad.ops import shape as ops
 from funcgrad.ops.shape import full
 

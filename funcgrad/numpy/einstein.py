@@ -12,11 +12,11 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype
-from funcgrad.numpy.diagonal import diagonal
+from funcgrad.numpy.diagonals import diagonal
 from funcgrad.numpy.elementwise import multiply
 from funcgrad.numpy.reductions import any as any_
 from funcgrad.numpy.reductions import sum as sum_
-from funcgrad.numpy.shape import expand_dims, transpose
+from funcgrad.numpy.structure import expand_dims, transpose
 from funcgrad.ops.contract import dot_general
 from funcgrad.trace.value import Value
 
