@@ -16,6 +16,7 @@ from funcgrad.loops.lower import lower
 from funcgrad.loops.plan import Item, item_of_node, items_of_kernel, plan
 from funcgrad.loops.program import Program
 from funcgrad.loops.schedule import schedule
+from funcgrad.loops.tile import tiles
 
 
 def schedule_groups(groups: list[Group]) -> list[Item]:
@@ -26,7 +27,7 @@ def schedule_groups(groups: list[Group]) -> list[Item]:
         if first.kind == "dot" or first.kind == "host":
             items.append(item_of_node(first))
         else:
-            items.extend([items_of_kernel(schedule(d)) for d in drafts(group)])
+            items.extend([items_of_kernel(schedule(t)) for d in drafts(group) for t in tiles(d)])
     return items
 
 

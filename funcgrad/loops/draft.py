@@ -58,7 +58,8 @@ class Draft:
 
     __slots__ = (
         "space", "reduced", "tape", "table", "slots", "slot_of", "numbers", "number_of", "affine", "passes",
-        "messages", "sequential", "optional",
+        "messages", "sequential", "optional", "ordered",
+        "ordered",
     )  # fmt: skip
 
     def __init__(self, space: Shape, reduced: tuple[int, ...] | None):
@@ -73,6 +74,7 @@ class Draft:
         self.passes: list[DraftPass] = []
         self.messages: list[str] = []
         self.sequential = False
+        self.ordered = False  # its axes are in the order in which they shall be walked
         self.optional = False  # a copy that falls away when the plan can work in place
 
     def add(self, op: str, dtype: np.dtype, args: tuple[int, ...] = (), attr: Any = None) -> int:

@@ -317,7 +317,7 @@ _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
     rules.Host: Lowering.host,
 }
 _ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host})
-_HOSTED: dict[Any, Any] = {rules.Inline: Lowering.host}  # for dtypes without kernels: elsewhere a pass has put its definition in place
+_HOSTED: dict[Any, Any] = {rules.Inline: Lowering.host}  # where dtypes have no kernels
 
 
 def lower(jaxpr: Jaxpr) -> Graph:

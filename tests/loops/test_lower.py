@@ -18,7 +18,7 @@ from funcgrad.ops.contract import dot_general
 from funcgrad.ops.elementwise import add, exp, mul
 from funcgrad.ops.gathering import gather
 from funcgrad.ops.reduce import reduce_sum
-from funcgrad.ops.shape import broadcast_in_dim, concatenate, pad, reshape, rev, slice_, transpose
+from funcgrad.ops.shape import broadcast_in_dim, concatenate, iota, pad, reshape, rev, slice_, transpose
 from funcgrad.ops.sort import sort
 from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
@@ -139,6 +139,20 @@ def test_the_vector_axis_has_unit_stride():
     assert step.nest.layout == "row"
     (step,) = compiled(lambda x: [reduce_sum(x, axes=(0, 2))], (3, 4, 50)).steps
     assert (step.nest.layout, step.nest.outer, step.nest.inner) == ("row", 1, 2)
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (64, 48), (3, 40, 50), (32, 16), (31, 70)])
+def test_reads_across_rows_go_block_by_block(shape):
+    perm = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+
+    def fun(x):
+        y = transpose(x, permutation=perm)
+        places = iota(dtype=F64, shape=y.aval.shape, dimension=len(shape) - 1)
+        return [add(mul(y, np.float64(2)), places)]
+
+    program = compiled(fun, shape)
+    n = shape[-2]
+    assert len(program.steps) == (1 if n < 32 or n % 16 == 0 else 2)
 
 
 def test_what_lies_together_is_one_axis():

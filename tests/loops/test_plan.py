@@ -11,9 +11,9 @@ from funcgrad.loops.compile import compile_program
 from funcgrad.loops.interpreter import run
 from funcgrad.loops.plan import Arena, total_cost
 from funcgrad.loops.program import KernelStep
+from funcgrad.ops._indexing import ScatterDimensionNumbers
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.elementwise import add, exp, mul, neg, tanh
-from funcgrad.ops._indexing import ScatterDimensionNumbers
 from funcgrad.ops.gathering import scatter_add
 from funcgrad.ops.shape import broadcast_in_dim, reshape, transpose
 from funcgrad.passes import simplify
