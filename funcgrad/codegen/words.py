@@ -59,7 +59,7 @@ def _cast(dtype: np.dtype) -> Callable[[Any], Any]:
         if dtype.kind in "iu" and x.dtype.kind == "f":
             x = x.astype(np.int64 if dtype.itemsize < 8 else dtype)
         if dtype.kind not in "cb" and x.dtype.kind == "c":
-            x = x.real
+            x = np.real(x)
         return x.astype(dtype)[()]
 
     return cast

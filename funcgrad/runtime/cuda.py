@@ -30,9 +30,13 @@ from funcgrad.loops.program import KernelStep
 from funcgrad.runtime import intrinsics
 
 try:
-    from numba import config, cuda, types
+    import numba_cuda  # noqa: F401  (its numba.cuda takes the place of numba's own, which is older)
+    from numba import config, types
+    from numba import cuda as _numba_cuda
 except ImportError:
-    cuda = None
+    _numba_cuda = None
+
+cuda: Any = _numba_cuda  # None where the extra is missing
 
 CAPABILITIES = ((7, 5), (8, 0), (9, 0))
 
