@@ -4,7 +4,7 @@ A Program (loops/program.py) enters `executable.load`; an Executable leaves, who
 
 | file | in -> out |
 |---|---|
-| intrinsics | the words that kernels are written in |
+| pointers, intrinsics | the words that kernels are written in |
 | frontend | a Python function in those words -> LLVM text (numba's typing and lowering, cut down) |
 | compile, parallel | kernel sources -> object code, several side by side |
 | cache | object code on disk |

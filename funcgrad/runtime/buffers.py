@@ -8,6 +8,7 @@ import ctypes
 import mmap
 import os
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,11 @@ LARGE = 1 << 20  # bytes from which memory is recycled; below, malloc keeps the 
 HUGE = 1 << 22
 KEPT_EACH = 4  # free blocks kept of one size class
 KEPT_BYTES = 1 << 29  # free bytes kept in all
-_DATA_OFFSET = 16  # of `data` in NumPy's PyArrayObject, after PyObject_HEAD
+_DATA_OFFSET = object.__basicsize__  # of `data` in NumPy's PyArrayObject: right after PyObject_HEAD
 
 
 def _offset_holds() -> bool:
     """Whether the data pointer lies where we think, tried on three arrays."""
-    if object.__basicsize__ != _DATA_OFFSET:
-        return False
     for array in (np.arange(7.0), np.zeros((3, 4), np.int8)[1:, 2:], np.array(5)):
         if ctypes.c_size_t.from_address(id(array) + _DATA_OFFSET).value != array.ctypes.data:
             return False
@@ -83,7 +82,7 @@ class _Pool:
                 pass  # a kernel without huge pages
         return block
 
-    def give_back(self, block: mmap.mmap) -> None:
+    def give_back(self, block: Any) -> None:
         size = len(block)
         free = self.free.get(size)
         if free is None:

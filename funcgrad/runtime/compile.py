@@ -4,8 +4,9 @@ Enters: kernels as source text (one `def` in the words of intrinsics.py; it may 
 codegen/vecmath.py). Leaves: for each, the bytes of an ELF (or Mach-O, COFF) object with one C function.
 
 A kernel goes: numba's typing and lowering (frontend.py) -> LLVM text -> helpers linked in -> O2 with the vectoriser ->
-alias metadata dropped -> machine code. Figures for a two-loop kernel on a Zen 5 core: 14 ms front end, 10 ms LLVM passes,
-10 ms machine code; the first compile of a process costs 15 ms more. numba's own `cfunc` takes 60-65 ms, and 250 ms more the first time.
+alias metadata dropped -> machine code. Figures for a two-loop kernel on a Zen 5 core: 11 ms front end, 8 ms LLVM
+passes, 9 ms machine code; the first compile of a process costs 30 ms more. numba's own `cfunc` takes 60-65 ms, and 250 ms
+more the first time.
 
 A helper is compiled once, to bitcode that is kept on disk like a kernel; a kernel that calls it pays for linking
 (0.2 ms) and not for typing, and the body is inlined into the kernel's loop before the vectoriser runs.
@@ -15,7 +16,8 @@ import hashlib
 import platform
 import re
 import threading
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
@@ -27,10 +29,10 @@ from numba.core import cgutils, types
 
 from funcgrad.codegen.vecmath import HELPERS, closure
 from funcgrad.core.errors import CompileError
-from funcgrad.runtime import cache, frontend, intrinsics
-from funcgrad.runtime.intrinsics import DTYPES, Word
+from funcgrad.runtime import cache, frontend, intrinsics, pointers
+from funcgrad.runtime.pointers import DTYPES, Word
 
-KERNEL_ARGUMENTS = (intrinsics.TABLE, intrinsics.DIMS, types.int64, types.int64, intrinsics.SCRATCH)
+KERNEL_ARGUMENTS = (pointers.TABLE, pointers.DIMS, types.int64, types.int64, pointers.SCRATCH)
 HELPER = "fg.helper."
 # What a kernel may leave for the loader to find: the C library's part that LLVM itself calls.
 EXTERNAL = frozenset("fmod fmodf memset memcpy memmove".split())
@@ -56,8 +58,8 @@ def fingerprint() -> bytes:
     name, features = host()
     parts = [numba.__version__, llvmlite.__version__, platform.python_version(), frontend.TRIPLE, name, features]
     digest.update("\n".join(parts).encode())
-    for module in (intrinsics, frontend):
-        digest.update(Path(module.__file__).read_bytes())
+    for module in (intrinsics, pointers, frontend):
+        digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(Path(__file__).read_bytes())
     return digest.digest()
 
@@ -142,9 +144,7 @@ class _Helpers:
         helper = HELPERS[name]
         arguments = tuple(DTYPES[code] for code in helper.args)
         try:
-            text, _ = frontend.lower_function(
-                function_from(helper.source), arguments, HELPER + name, DTYPES[helper.result]
-            )
+            text, _ = frontend.lower_function(function_from(helper.source), arguments, HELPER + name, DTYPES[helper.result])
         except Exception as error:
             raise CompileError(f"a helper did not compile: {error}\n\n{helper.source}") from error
         module = _prepare(text)
@@ -193,9 +193,10 @@ def helpers_of(source: str) -> list[str]:
     return [name for name in dict.fromkeys(re.findall(r"\b(\w+)\(", source)) if name in HELPERS]
 
 
-def warm_helpers(sources: Iterable[str]) -> None:
-    """Make the helpers of several kernels ready, so that forked compilers share the work."""
-    for name in closure(dict.fromkeys(name for source in sources for name in helpers_of(source))):
+def warm_helpers(sources: Sequence[str]) -> None:
+    """Make the helpers that several kernels share, once, before forked compilers each make their own."""
+    users = Counter(name for source in sources for name in closure(helpers_of(source)))
+    for name in closure([name for name, count in users.items() if count > 1]):
         _helpers.bitcode(name)
 
 

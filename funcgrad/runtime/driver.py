@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -19,7 +20,7 @@ from numba.core import cgutils, types
 
 from funcgrad.runtime import blas, cache, compile, driver_native, frontend, kernels, loader, system_words
 from funcgrad.runtime import driver_native as layout
-from funcgrad.runtime.intrinsics import Word
+from funcgrad.runtime.pointers import Word
 
 PREFIX = "fg_driver_"
 METH_FASTCALL, METH_O = 0x80, 0x08
@@ -51,15 +52,15 @@ def _function_word(name: str, arity: int) -> Word:
 
 
 def _key() -> str:
-    digest = hashlib.sha256(compile.fingerprint() + b"driver")
+    digest = hashlib.sha256(compile.fingerprint() + b"driver" + bytes([driver_native.HEAD]))
     for module in (driver_native, system_words):
-        digest.update(Path(module.__file__).read_bytes())
+        digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
 
 def compile_driver() -> bytes:
     """The driver's object code. Level 1: its loops are short, and the vectoriser would take half of the time."""
-    names = {k: v for k, v in vars(driver_native).items() if isinstance(v, int)}
+    names: dict[str, Any] = {k: v for k, v in vars(driver_native).items() if isinstance(v, int)}
     names.update(system_words.SYSTEM)
     for name, arity in driver_native.FUNCTIONS.items():
         names[name] = _function_word(name, arity)
@@ -88,7 +89,7 @@ class Driver:
 
     def __init__(self, code: bytes):
         symbols = [PREFIX + name for name in driver_native.ENTRIES]
-        self.entries = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, code), strict=True))
+        self.entries: dict[str, int] = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, code), strict=True))
         self.environment = np.zeros(layout.E_BYTES_TOTAL // 8, np.int64)
         self.pool = np.zeros(layout.P_BYTES_TOTAL // 8 + 24, np.int64)
         self.pool_address = (self.pool.ctypes.data + 63) // 64 * 64
@@ -112,6 +113,7 @@ class Driver:
         put(layout.E_RESTORE_THREAD, _address(python, "PyEval_RestoreThread"))
         put(layout.E_BYTES, _address(python, "PyBytes_FromStringAndSize"))
         put(layout.E_AS_INT, _address(python, "PyLong_AsLongLong"))
+        put(layout.E_INCREF, _address(python, "Py_IncRef"))
         put(layout.E_NONE, id(None))
         put(layout.E_ALLOCATE, _address(libc, "aligned_alloc"))
         put(layout.E_FREE, _address(libc, "free"))

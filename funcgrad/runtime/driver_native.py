@@ -11,6 +11,13 @@ Memory layouts (offsets in bytes) are the constants below; runtime/records.py an
 # ruff: noqa: F821
 # pyright: reportUndefinedVariable=false
 
+# ---- Python's objects: what follows the head of each --------------------------------------------------------
+HEAD = object.__basicsize__
+O_TYPE = HEAD - 8
+O_DATA = HEAD  # of an ndarray: the address of its elements
+O_SIZE = HEAD  # of a bytes object
+O_BYTES = HEAD + 16
+
 # ---- environment: one table a process -----------------------------------------------------------------------
 E_SAVE_THREAD = 0  # PyEval_SaveThread
 E_RESTORE_THREAD = 8
@@ -35,8 +42,9 @@ E_BLAS_USERS = 240
 E_BLAS_BEFORE = 248
 E_BLAS_LOCK = 256
 E_AS_INT = 264  # PyLong_AsLongLong
-E_BLOCKS = 272  # free blocks: two for each size class
-E_BYTES_TOTAL = 272 + 16 * 64
+E_INCREF = 272  # Py_IncRef
+E_BLOCKS = 280  # free blocks: two for each size class
+E_BYTES_TOTAL = 280 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -225,7 +233,7 @@ def start_workers(env, pool):
     """At the first job of the process (or of a forked child)."""
     poke(pool + P_STARTED, 1)
     wanted = peek(pool + P_WORKERS)
-    for k in range(wanted):
+    for _k in range(wanted):
         call4(peek(env + E_CREATE), pool + P_BYTES_TOTAL, 0, peek(env + E_WORKER), env)
     return 0
 
@@ -423,7 +431,7 @@ def answer(env, failed, block):
     if failed != 0:
         return call2(peek(env + E_BYTES), block, 32)
     none = peek(env + E_NONE)
-    poke(none, peek(none) + 1)
+    call1(peek(env + E_INCREF), none)
     return none
 
 
@@ -434,7 +442,7 @@ def refuse(env):
 
 def call_arrays(self, args, count):
     """Builtin method, METH_FASTCALL: exact ndarrays, inputs then outputs."""
-    state = peek(self + 16)
+    state = peek(self + O_DATA)
     env = peek(state)
     wanted = peek(state + S_ADDRESSES)
     if count != wanted:
@@ -446,10 +454,10 @@ def call_arrays(self, args, count):
     ndarray = peek(env + E_NDARRAY)
     for k in range(wanted):
         array = peek(args + k * 8)
-        if peek(array + 8) != ndarray:
+        if peek(array + O_TYPE) != ndarray:
             release_block(env, peek(state + S_CLASS), block)
             return refuse(env)
-        poke(bases + k * 8, peek(array + 16))
+        poke(bases + k * 8, peek(array + O_DATA))
     poke(bases + wanted * 8, block + peek(state + S_ARENA))
     failed = run(env, state, block, peek(state + S_CODE))
     result = answer(env, failed, block)
@@ -459,17 +467,17 @@ def call_arrays(self, args, count):
 
 def call_packed(self, packed):
     """Builtin method, METH_O: a bytes object of addresses, inputs then outputs."""
-    state = peek(self + 16)
+    state = peek(self + O_DATA)
     env = peek(state)
     wanted = peek(state + S_ADDRESSES)
-    if peek(packed + 16) != wanted * 8:
+    if peek(packed + O_SIZE) != wanted * 8:
         return refuse(env)
     block = acquire_block(env, peek(state + S_CLASS))
     if block == 0:
         return refuse(env)
     bases = block + B_BASES
     for k in range(wanted):
-        poke(bases + k * 8, peek(packed + 32 + k * 8))
+        poke(bases + k * 8, peek(packed + O_BYTES + k * 8))
     poke(bases + wanted * 8, block + peek(state + S_ARENA))
     failed = run(env, state, block, peek(state + S_CODE))
     result = answer(env, failed, block)
@@ -479,7 +487,7 @@ def call_packed(self, packed):
 
 def call_direct(self, args, count):
     """Builtin method, METH_FASTCALL: addresses as Python ints, inputs then outputs."""
-    state = peek(self + 16)
+    state = peek(self + O_DATA)
     env = peek(state)
     wanted = peek(state + S_ADDRESSES)
     if count != wanted:
@@ -505,10 +513,10 @@ def call_direct(self, args, count):
 def call_stretch(self, packed):
     """Builtin method, METH_O: bytes of (block, code): one stretch of a program with host steps; the block's
     addresses are filled in already."""
-    state = peek(self + 16)
+    state = peek(self + O_DATA)
     env = peek(state)
-    block = peek(packed + 32)
-    return answer(env, run(env, state, block, peek(packed + 40)), block)
+    block = peek(packed + O_BYTES)
+    return answer(env, run(env, state, block, peek(packed + O_BYTES + 8)), block)
 
 
 FUNCTIONS = {

@@ -7,12 +7,12 @@ memory for intermediates comes from a pool shared by all executables, so that ca
 import ctypes
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from funcgrad.codegen.cpu import CPU
 from funcgrad.codegen.printer import print_nest
-from funcgrad.core.errors import message
 from funcgrad.loops.nest import ERROR_RECORD_BYTES
 from funcgrad.loops.program import HostStep, KernelStep, Program, View
 from funcgrad.runtime import driver_native as layout
@@ -84,7 +84,7 @@ class Executable:
         buffers = layout.B_BASES + 8 * (self._count + 1)
         arena = _round(buffers + 8 * most_refs)
         self._scratch_at = _round(arena + self.program.arena)
-        total = self._scratch_at + stride * threads.threads()
+        total = self._scratch_at + stride * threads.most()
         state = np.zeros(layout.S_BYTES_TOTAL // 8, np.int64)
         self._class = max(SMALLEST_CLASS, (total - 1).bit_length())
         self._arena_at = arena
@@ -183,7 +183,7 @@ class Executable:
         return np.ndarray(view.shape, view.dtype, memory, -low, view.strides)
 
 
-def _memory(address: int, size: int):
+def _memory(address: int, size: int) -> Any:
     """A buffer over memory that somebody else keeps alive."""
     return (ctypes.c_char * size).from_address(address)
 

@@ -20,10 +20,11 @@ from numba.core.ssa import reconstruct_ssa
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
+from numba.core.typing.context import BaseContext
 from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
 
-from funcgrad.runtime import intrinsics
-from funcgrad.runtime.intrinsics import I64, Pointer, Word
+from funcgrad.runtime import pointers
+from funcgrad.runtime.pointers import I64, Pointer, Word
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -164,7 +165,7 @@ class _Interpreter(Interpreter):
         return func_ir
 
 
-class _Typing(typing.BaseContext):
+class _Typing(BaseContext):
     """Typing: as above. Pointers and words are looked up here and nowhere else."""
 
     def _load_builtins(self):
@@ -195,7 +196,7 @@ class _Typing(typing.BaseContext):
         return None if isinstance(target, Pointer) else super().resolve_static_setitem(target, index, value)
 
     def resolve_setitem(self, target, index, value):
-        return intrinsics.type_setitem(target, index, value) if isinstance(target, Pointer) else None
+        return pointers.type_setitem(target, index, value) if isinstance(target, Pointer) else None
 
     def init(self):
         self.resolved, self.functions = {}, {}
@@ -204,9 +205,9 @@ class _Typing(typing.BaseContext):
         if isinstance(func, Word):
             return func.get_call_type(self, args, kws)
         if func is operator.getitem and isinstance(args[0], Pointer):
-            return intrinsics.type_getitem(*args)
+            return pointers.type_getitem(*args)
         if func is operator.setitem and isinstance(args[0], Pointer):
-            return intrinsics.type_setitem(*args)
+            return pointers.type_setitem(*args)
         if kws:
             return super().resolve_function_type(func, args, kws)
         key = func, tuple(args)
@@ -231,12 +232,12 @@ class _Lower(lowering.Lower):
         if not isinstance(self.typeof(value.name), Pointer):
             return super().lower_getitem(resty, expr, value, index, signature)
         values = [self._cast_var(var, ty) for var, ty in zip((value, index), signature.args, strict=True)]
-        return intrinsics.build_getitem(self.context, self.builder, signature, values)
+        return pointers.build_getitem(self.context, self.builder, signature, values)
 
     def lower_setitem(self, target_var, index_var, value_var, signature):
         variables = (target_var, index_var, value_var)
         values = [self._cast_var(var, ty) for var, ty in zip(variables, signature.args, strict=True)]
-        return intrinsics.build_setitem(self.context, self.builder, signature, values)
+        return pointers.build_setitem(self.context, self.builder, signature, values)
 
 
 class _Once:
@@ -254,12 +255,20 @@ class _Once:
         return cls.typing, cls.lowering
 
 
+FLAGS = {
+    "nrt": False,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "enable_pyobject": False,
+    "enable_looplift": False,
+}
+
+
 def _flags():
     flags = compiler.Flags()
-    flags.nrt = False
-    flags.error_model = "numpy"
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    flags.enable_pyobject = flags.enable_looplift = False
+    for name, value in FLAGS.items():
+        setattr(flags, name, value)
     return flags
 
 

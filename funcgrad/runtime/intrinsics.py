@@ -25,269 +25,31 @@ Every operation keeps its operands' dtype (numba's own operators widen int32 to 
 | `real imag c64of c128of` | complex parts; `c64of(re, im)` makes one |
 | `is_finite is_nan` | of a float, by its bits |
 | `radd rmul rmax rmin` | for an accumulator only: floats may be reassociated, so that a reduction becomes vectors |
-| `check_index(scratch, number, i, n)` | i when 0 <= i < n; else notes (number + 1, i, n) in the error record, unless one is there, and is 0 |
+| `check_index(scratch, number, i, n)` | i when 0 <= i < n; else 0, and the error record, if empty, becomes (number + 1, i, n) |
 | `likely(c)` | a hint for a branch |
 | `stream(p, i, v)` | a store that bypasses the caches (aligned vectors only: for large outputs of unit stride) |
 | `inf nan` | float64 constants (write `f32(inf)`) |
-
-Why vectors come out: a pointer's numba type carries its operand number, and each load and store says, in LLVM's
-alias-scope metadata, that it touches no operand with another number. The vectoriser then needs no run-time check,
-however many buffers there are. The metadata is dropped before machine code is chosen (compile.py), so that an output
-that reuses an input's memory at the same positions stays right: nothing moves a load below a store.
 """
-
-import inspect
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.typing.templates import signature
-from numba.extending import register_model
 
-# numba's type of each short name
-DTYPES = {
-    "b1": types.boolean,
-    "u8": types.uint8,
-    "u16": types.uint16,
-    "u32": types.uint32,
-    "u64": types.uint64,
-    "i8": types.int8,
-    "i16": types.int16,
-    "i32": types.int32,
-    "i64": types.int64,
-    "f32": types.float32,
-    "f64": types.float64,
-    "c64": types.complex64,
-    "c128": types.complex128,
-}
-BYTE = ir.IntType(8)
+from funcgrad.runtime.pointers import (
+    DTYPES,
+    I64,
+    Word,
+    as_index,
+    offset,
+    param_word,
+    pointer_word,
+    row_word,
+    stream,
+    word,
+)
+
 I1 = ir.IntType(1)
-I64 = ir.IntType(64)
-BYTES_P = BYTE.as_pointer()
 CONTRACT = ("contract",)
 REASSOC = ("contract", "reassoc", "nsz")
-
-TABLE = types.CPointer(types.voidptr)  # of `bufs`
-SCRATCH = types.voidptr  # of `scratch`
-
-
-class Pointer(types.Type):
-    """A raw pointer to `dtype`, known to overlap with no pointer of another operand `number`."""
-
-    def __init__(self, dtype, number):
-        self.dtype = dtype
-        self.number = number
-        super().__init__(name=f"ptr({dtype},{number})")
-
-
-@register_model(Pointer)
-class _PointerModel(models.PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, BYTES_P)
-
-
-DIMS = Pointer(types.int64, -1)  # of `dims`: never written by a kernel
-
-
-class Word(types.Callable):
-    """A function that is typed and built by us: `typer(typing context, *argument types) -> (signature, build)`,
-    `build(context, builder, signature, values) -> value`. A plain numba @intrinsic would do the same, but
-    each new signature of one makes numba rescan all of its registries."""
-
-    def __init__(self, name, typer):
-        self.typer, self.known = typer, {}
-        self.arity = len(inspect.signature(typer).parameters) - 1
-        super().__init__(name=f"word({name},{id(typer)})")
-
-    def get_call_type(self, context, args, kws):
-        args = tuple(args)
-        if args not in self.known:
-            self.known[args] = self.typer(context, *args) if len(args) == self.arity and not kws else None
-        found = self.known[args]
-        if found is None:
-            return None
-        self.known.setdefault(found[0].args, found)
-        return found[0]
-
-    def get_call_signatures(self):
-        return [sig for sig, _ in filter(None, self.known.values())], True
-
-    def get_impl_key(self, sig):
-        return self
-
-    def build(self, context, sig):
-        """The build function for a signature that was typed before."""
-        return self.known[sig.args][1]
-
-
-register_model(Word)(models.OpaqueModel)
-
-
-def word(typer):
-    return Word(typer.__name__, typer)
-
-
-# ---- memory -------------------------------------------------------------------------------------------------
-
-
-def _scope(module, number):
-    domain = module.add_metadata(["funcgrad"])
-    return module.add_metadata([f"operand {number}", domain])
-
-
-def _tag(builder, instruction, number):
-    """Say which operand an access touches: it is in its own scope and apart from every lower-numbered one
-    (one direction is enough for LLVM, and needs no knowledge of the operands still to come)."""
-    module = builder.module
-    instruction.set_metadata("alias.scope", module.add_metadata([_scope(module, number)]))
-    if number >= 0:
-        others = [_scope(module, k) for k in range(-1, number)]
-        instruction.set_metadata("noalias", module.add_metadata(others))
-    else:
-        instruction.set_metadata("invariant.load", module.add_metadata([]))
-
-
-def _storage(dtype):
-    """LLVM type of one stored scalar (of one component, for complex) and its bytes."""
-    if isinstance(dtype, types.Complex):
-        dtype = dtype.underlying_float
-    if dtype == types.boolean:
-        return BYTE, 1
-    if isinstance(dtype, types.Integer):
-        return ir.IntType(dtype.bitwidth), dtype.bitwidth // 8
-    return (ir.FloatType(), 4) if dtype == types.float32 else (ir.DoubleType(), 8)
-
-
-def _element(builder, pointer, index, dtype, component=0):
-    """Address of element `index`."""
-    kind, _ = _storage(dtype)
-    typed = builder.bitcast(pointer, kind.as_pointer())
-    if isinstance(dtype, types.Complex):
-        index = builder.shl(index, I64(1))
-        index = builder.add(index, I64(component)) if component else index
-    return builder.gep(typed, [index], inbounds=True, source_etype=kind)
-
-
-def _load_one(builder, pointer, index, dtype, number, component=0):
-    kind, align = _storage(dtype)
-    value = builder.load(_element(builder, pointer, index, dtype, component), align=align, typ=kind)
-    _tag(builder, value, number)
-    return value
-
-
-def load(context, builder, pointer, index, pointer_type):
-    """The element at `index` as numba's value of its dtype."""
-    dtype, number = pointer_type.dtype, pointer_type.number
-    if isinstance(dtype, types.Complex):
-        parts = context.make_complex(builder, dtype)
-        parts.real = _load_one(builder, pointer, index, dtype, number)
-        parts.imag = _load_one(builder, pointer, index, dtype, number, component=1)
-        return parts._getvalue()
-    value = _load_one(builder, pointer, index, dtype, number)
-    return builder.icmp_unsigned("!=", value, BYTE(0)) if dtype == types.boolean else value
-
-
-def store(context, builder, pointer, index, value, pointer_type):
-    dtype, number = pointer_type.dtype, pointer_type.number
-    if isinstance(dtype, types.Complex):
-        pair = context.make_complex(builder, dtype, value)
-        parts = [(pair.real, 0), (pair.imag, 1)]
-    elif dtype == types.boolean:
-        parts = [(builder.zext(value, BYTE), 0)]
-    else:
-        parts = [(value, 0)]
-    kind, align = _storage(dtype)
-    written = []
-    for part, component in parts:
-        address = _element(builder, pointer, index, dtype, component)
-        instruction = builder.store(part, address, align=align)
-        _tag(builder, instruction, number)
-        written.append(instruction)
-    return written
-
-
-def _index(context, builder, value, dtype):
-    return context.cast(builder, value, dtype, types.int64)
-
-
-def type_getitem(pointer, index):
-    if isinstance(index, types.Integer):
-        return signature(pointer.dtype, pointer, types.int64)
-
-
-def type_setitem(pointer, index, value):
-    if isinstance(index, types.Integer):
-        return signature(types.none, pointer, types.int64, pointer.dtype)
-
-
-def build_getitem(context, builder, sig, args):
-    return load(context, builder, args[0], args[1], sig.args[0])
-
-
-def build_setitem(context, builder, sig, args):
-    store(context, builder, args[0], args[1], args[2], sig.args[0])
-    return context.get_dummy_value()
-
-
-@word
-def offset(typingctx, pointer, n):
-    def build(context, builder, sig, args):
-        dtype = sig.args[0].dtype
-        kind, _ = _storage(dtype)
-        index = _index(context, builder, args[1], sig.args[1])
-        return builder.bitcast(_element(builder, args[0], index, dtype), BYTES_P)
-
-    return pointer(pointer, n), build
-
-
-@word
-def stream(typingctx, pointer, i, value):
-    def build(context, builder, sig, args):
-        index = _index(context, builder, args[1], sig.args[1])
-        for instruction in store(context, builder, args[0], index, args[2], sig.args[0]):
-            instruction.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
-        return context.get_dummy_value()
-
-    return types.none(pointer, i, pointer.dtype), build
-
-
-def _ptr(dtype):
-    def ptr(typingctx, bufs, number):
-        def build(context, builder, sig, args):
-            table = builder.bitcast(args[0], BYTES_P.as_pointer())
-            address = builder.load(builder.gep(table, [I64(number.literal_value)], source_etype=BYTES_P), typ=BYTES_P)
-            _tag(builder, address, -1)
-            return address
-
-        if isinstance(number, types.IntegerLiteral):
-            return Pointer(dtype, number.literal_value)(bufs, number), build
-
-    return word(ptr)
-
-
-def _row(dtype):
-    def row(typingctx, scratch, offset, number):
-        def build(context, builder, sig, args):
-            shift = context.cast(builder, args[1], sig.args[1], types.int64)
-            return builder.gep(builder.bitcast(args[0], BYTES_P), [shift], inbounds=True, source_etype=BYTE)
-
-        if isinstance(number, types.IntegerLiteral):
-            return Pointer(dtype, number.literal_value)(scratch, offset, number), build
-
-    return word(row)
-
-
-def _param(dtype):
-    def param(typingctx, dims, slot):
-        def build(context, builder, sig, args):
-            index = _index(context, builder, args[1], sig.args[1])
-            start = _element(builder, args[0], index, types.int64)
-            return load(context, builder, builder.bitcast(start, BYTES_P), I64(0), Pointer(dtype, -1))
-
-        return dtype(dims, slot), build
-
-    return word(param)
-
 
 # ---- casts --------------------------------------------------------------------------------------------------
 
@@ -314,9 +76,7 @@ def _convert(context, builder, value, source, target):
         if isinstance(source, types.Complex):
             pair = context.make_complex(builder, source, value)
             zero = ir.Constant(pair.real.type, 0.0)
-            return builder.or_(
-                builder.fcmp_unordered("!=", pair.real, zero), builder.fcmp_unordered("!=", pair.imag, zero)
-            )
+            return builder.or_(builder.fcmp_unordered("!=", pair.real, zero), builder.fcmp_unordered("!=", pair.imag, zero))
         if isinstance(source, types.Float):
             return builder.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
         return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
@@ -381,7 +141,7 @@ def _signed(dtype):
     return isinstance(dtype, types.Integer) and dtype.signed
 
 
-def operation(arity, build, result=None, accepts=lambda dtype: True):
+def operation(arity, build, result=None, accepts=lambda dtype: True) -> Word:
     """A word of `arity` operands of one dtype; `build(context, builder, dtype, *values)`."""
 
     def lower(context, builder, sig, args):
@@ -589,7 +349,7 @@ def likely(typingctx, condition):
 def check_index(typingctx, scratch, number, i, n):
     def build(context, builder, sig, args):
         record = builder.bitcast(args[0], I64.as_pointer())
-        number, i, n = (_index(context, builder, v, t) for v, t in zip(args[1:], sig.args[1:], strict=True))
+        number, i, n = (as_index(context, builder, v, t) for v, t in zip(args[1:], sig.args[1:], strict=True))
         outside = builder.icmp_unsigned(">=", i, n)
         with cgutils.if_unlikely(builder, outside):
             first = builder.load(record, typ=I64)
@@ -664,12 +424,8 @@ NAMESPACE = {
     "abs_": operation(1, _abs, accepts=_not_complex),
     "popcount": operation(1, _llvm("ctpop"), accepts=_is_int),
     "clz": operation(1, _clz, accepts=_is_int),
-    "is_finite": operation(
-        1, lambda c, b, t, x: _magnitude_below(c, b, t, x, "<"), result=types.boolean, accepts=is_float
-    ),
-    "is_nan": operation(
-        1, lambda c, b, t, x: _magnitude_below(c, b, t, x, ">"), result=types.boolean, accepts=is_float
-    ),
+    "is_finite": operation(1, lambda c, b, t, x: _magnitude_below(c, b, t, x, "<"), result=types.boolean, accepts=is_float),
+    "is_nan": operation(1, lambda c, b, t, x: _magnitude_below(c, b, t, x, ">"), result=types.boolean, accepts=is_float),
     "select": select,
     "offset": offset,
     "stream": stream,
@@ -689,8 +445,8 @@ for _name, _llvm_name in {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "cei
 NAMESPACE["rint"] = operation(1, _llvm("roundeven"), accepts=is_float)
 for _name, _dtype in DTYPES.items():
     NAMESPACE[_name] = _cast(_dtype)
-    NAMESPACE[f"ptr_{_name}"] = _ptr(_dtype)
-    NAMESPACE[f"row_{_name}"] = _row(_dtype)
-    NAMESPACE[f"param_{_name}"] = _param(_dtype)
+    NAMESPACE[f"ptr_{_name}"] = pointer_word(_dtype)
+    NAMESPACE[f"row_{_name}"] = row_word(_dtype)
+    NAMESPACE[f"param_{_name}"] = param_word(_dtype)
     if isinstance(_dtype, types.Integer | types.Float):
         NAMESPACE[f"bits_{_name}"] = _bits(_dtype)

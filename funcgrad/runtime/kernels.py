@@ -58,7 +58,7 @@ def _make(sources: list[str], beside: Companion | None) -> None:
         sizes.append(beside.size)
     if len(jobs) > 1:
         try:
-            compile.warm_helpers(source for source, _ in wanted)  # once, not in each forked compiler
+            compile.warm_helpers([source for source, _ in wanted])
         except CompileError:
             pass  # the kernel that calls it will say so
     failed = None

@@ -6,7 +6,8 @@ Everything is an int64: addresses, counts, results. `SYSTEM` maps names to words
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from funcgrad.runtime.intrinsics import BYTES_P, I64, NAMESPACE, Word, word
+from funcgrad.runtime.intrinsics import NAMESPACE
+from funcgrad.runtime.pointers import BYTES_P, I64, Word, word
 
 I32 = ir.IntType(32)
 _int = types.int64

@@ -31,31 +31,35 @@ def available() -> int:
 
 
 class _Pool:
-    threads: int | None = None  # of this process; None: not decided
+    most: int | None = None  # threads that an executable has scratch memory for; None: not decided
+    threads: int = 1
 
 
 def threads() -> int:
-    """The number of threads of this process, the caller's included; sets the pool up at the first call."""
-    if _Pool.threads is None:
-        set_threads(available())
-    return _Pool.threads or 1
-
-
-def set_threads(count: int) -> None:
-    """Decide the number. It can be lowered to 1 and raised again, but a thread that has started stays (asleep)."""
-    made = driver()
-    env = made.environment
-    if not env[layout.E_SYSCALL // 8] or not env[layout.E_CREATE // 8]:
-        count = 1  # no futex: this platform's pool is the caller
-    pool = made.pool_words()
-    started = pool[layout.P_STARTED // 8] != 0
-    if started and count > 1:
-        count = int(pool[layout.P_WORKERS // 8]) + 1
-    if not started:
-        pool[layout.P_WORKERS // 8] = count - 1
+    """The number of threads of this process, the caller's included; decided at the first call."""
+    if _Pool.most is None:
+        made = driver()
+        env, pool = made.environment, made.pool_words()
+        # without a futex or POSIX threads the caller is the pool
+        possible = env[layout.E_SYSCALL // 8] and env[layout.E_CREATE // 8]
+        _Pool.most = available() if possible else 1
+        pool[layout.P_WORKERS // 8] = _Pool.most - 1
         pool[layout.P_SPIN // 8] = SPIN
-    made.put(layout.E_POOL, made.pool_address if count > 1 else 0)
-    _Pool.threads = count
+        use_threads(True)
+    return _Pool.threads
+
+
+def most() -> int:
+    """For how many threads an executable needs scratch memory."""
+    threads()
+    return _Pool.most or 1
+
+
+def use_threads(on: bool) -> None:
+    """Share work out, or let each caller do its own (executables made meanwhile keep to it)."""
+    most = _Pool.most or threads()
+    driver().put(layout.E_POOL, driver().pool_address if on and most > 1 else 0)
+    _Pool.threads = most if on else 1
 
 
 def chunk_of(extent: int, cost: float) -> int:

@@ -25,9 +25,7 @@ def step(refs, dims, extent, cost=10.0, scratch=0, checks=(), nest=NEST):
 
 def program(steps, inputs, outputs, arena=0):
     """A program from steps and example arrays."""
-    return Program(
-        tuple(steps), tuple((a.shape, a.dtype) for a in inputs), tuple((a.shape, a.dtype) for a in outputs), arena
-    )
+    return Program(tuple(steps), tuple((a.shape, a.dtype) for a in inputs), tuple((a.shape, a.dtype) for a in outputs), arena)
 
 
 def run(source, inputs, outputs, dims=(), extent=None, scratch=0, cost=10.0, checks=()):

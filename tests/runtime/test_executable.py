@@ -21,7 +21,9 @@ from funcgrad.runtime.executable import Executable
 from .helpers import body, program, run, step
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-SHIFT = body("x0 = ptr_f64(bufs, 0)", "y0 = ptr_f64(bufs, 1)", "for i in range(lo, hi):", "    y0[i] = x0[i] * f64(2.0) + f64(1.0)")
+SHIFT = body(
+    "x0 = ptr_f64(bufs, 0)", "y0 = ptr_f64(bufs, 1)", "for i in range(lo, hi):", "    y0[i] = x0[i] * f64(2.0) + f64(1.0)"
+)
 TAKE = body(
     "x0 = ptr_f64(bufs, 0)", "x1 = ptr_i64(bufs, 1)", "y0 = ptr_f64(bufs, 2)", "for i in range(lo, hi):",
     "    y0[i] = x0[check_index(scratch, 1, x1[i], dims[0])]",

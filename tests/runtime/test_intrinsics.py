@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from .helpers import CODES, body, elementwise, run
 
 from funcgrad.runtime import compile
+
+from .helpers import CODES, body, elementwise, run
 
 INTS = [c for c in CODES if c[0] in "iu"]
 FLOATS = ["f32", "f64"]
