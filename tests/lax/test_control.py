@@ -1,0 +1,238 @@
+"""Control flow operators against Python loops, values and derivatives."""
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+import numpy as np
+import pytest
+from funcgrad.lax import control as lax
+from funcgrad.test_util import check_grads
+
+RNG = np.random.default_rng(5)
+C, XS, W = RNG.normal(size=2), RNG.normal(size=(5, 2)), np.float64(0.7)
+
+TRANSFORMS = {
+    "value": lambda f: f,
+    "jit": fg.jit,
+    "grad": lambda f: fg.grad(f, (0, 1, 2)),
+    "jit of grad": lambda f: fg.jit(fg.grad(f, (0, 1, 2))),
+    "grad of jit": lambda f: fg.grad(fg.jit(f), (0, 1, 2)),
+    "hessian": lambda f: fg.hessian(f, (0, 2)),
+    "jit of hessian": lambda f: fg.jit(fg.hessian(f, (0, 2))),
+    "jvp": lambda f: lambda c, xs, w: fg.jvp(f, (c, xs, w), (c, xs, w)),
+    "vmap over carry": lambda f: lambda c, xs, w: fg.vmap(fg.grad(f, (0, 2)), (0, None, None))(np.stack([c, 2 * c]), xs, w),
+    "vmap over all": lambda f: (
+        lambda c, xs, w: fg.vmap(fg.grad(f, (0, 1, 2)), (1, 2, 0))(
+            np.stack([c, 2 * c], 1), np.stack([xs, xs * 2], 2), np.stack([w, 2 * w])
+        )
+    ),
+    "grad of vmap": lambda f: (
+        lambda c, xs, w: fg.grad(lambda c, w: fnp.sum(fg.vmap(f, (0, None, None))(c, xs, w)), (0, 1))(np.stack([c, 2 * c]), w)
+    ),
+}
+
+
+def assert_trees_close(got, want, rtol=1e-7):
+    for a, b in zip(fg.tree_util.tree_leaves(got), fg.tree_util.tree_leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-12)
+
+
+def scanned(reverse=False, unroll=1):
+    def f(c, xs, w):
+        step = lambda c, x: ((fnp.tanh(c["a"] * w + x), c["n"] + 1), (c["a"] * x, fnp.sin(w)))
+        step2 = lambda c, x: (lambda r: ({"a": r[0][0], "n": r[0][1]}, r[1]))(step(c, x))
+        last, ys = lax.scan(step2, {"a": c, "n": 0}, xs, reverse=reverse, unroll=unroll)
+        return fnp.sum(last["a"] ** 2) + fnp.sum(ys[0]) * fnp.sum(ys[1])
+
+    return f
+
+
+def looped(reverse=False):
+    def f(c, xs, w):
+        ys, zs = [], []
+        for i in range(4, -1, -1) if reverse else range(5):
+            c, y = fnp.tanh(c * w + xs[i]), c * xs[i]
+            ys.append(y)
+            zs.append(fnp.sin(w))
+        return fnp.sum(c**2) + fnp.sum(fnp.stack(ys)) * fnp.sum(fnp.stack(zs))
+
+    return f
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan(name, reverse):
+    t = TRANSFORMS[name]
+    assert_trees_close(t(scanned(reverse))(C, XS, W), t(looped(reverse))(C, XS, W))
+
+
+@pytest.mark.parametrize("unroll", [2, 3, 5, True, 100])
+def test_unrolling_changes_nothing(unroll):
+    for reverse in (False, True):
+        assert_trees_close(
+            fg.value_and_grad(scanned(reverse, unroll), (0, 1, 2))(C, XS, W),
+            fg.value_and_grad(looped(reverse), (0, 1, 2))(C, XS, W),
+        )
+
+
+def test_scan_shapes_and_lengths():
+    c, ys = lax.scan(lambda c, _: (c + 1, c), 0, None, length=3)
+    assert int(c) == 3 and ys.tolist() == [0, 1, 2]
+    c, ys = lax.scan(lambda c, x: (c + x, (c, None)), 1.5, np.ones(0, np.float32))
+    assert float(c) == 1.5 and ys[0].shape == (0,) and ys[1] is None
+    c, ys = lax.scan(lambda c, x: (c, x["a"] + x["b"]), None, {"a": np.arange(3), "b": np.arange(3)})
+    assert c is None and ys.tolist() == [0, 2, 4]
+    assert lax.scan(lambda c, x: (c + x, None), 0, np.arange(3.0))[0].dtype == np.float64  # a weak start takes the type
+
+
+def test_scan_stores_no_more_than_it_must():
+    f = lambda w, xs: fnp.sum(lax.scan(lambda c, x: (fnp.tanh(w @ c + x), None), fnp.zeros(4), xs)[0])
+    text = str(fg.make_jaxpr(fg.grad(f))(np.ones((4, 4), np.float32), np.ones((9, 4), np.float32)))
+    assert "f32[9,4,4]" not in text  # w is the same in every step
+    n = text.count("f32[9,4]")
+    assert n <= 5, text
+
+
+def test_errors_name_the_leaf():
+    with pytest.raises(TypeError, match=r"(?s)the carry \['b'\] came in as f64\[2\].*returned f64\[1,2\].*final shape"):
+        lax.scan(lambda c, x: ({"b": c["b"][None]}, None), {"b": np.ones(2)}, np.ones(3))
+    with pytest.raises(TypeError, match=r"(?s)came in as i32\[\].*f32\[\].*astype\('float32'\)"):
+        lax.while_loop(lambda v: v < 3, lambda v: v * np.float32(2), np.int32(1))
+    with pytest.raises(TypeError, match="pair"):
+        lax.scan(lambda c, x: c, 0.0, np.ones(3))
+    with pytest.raises(ValueError, match="different lengths"):
+        lax.scan(lambda c, x: (c, x), 0.0, (np.ones(3), np.ones(4)))
+    with pytest.raises(ValueError, match="no xs and no length"):
+        lax.scan(lambda c, x: (c, x), 0.0)
+    with pytest.raises(TypeError, match="scalar bool"):
+        lax.while_loop(lambda v: v, lambda v: v, 1.0)
+    with pytest.raises(TypeError, match=r"the result \[1\] is"):
+        lax.cond(True, lambda x: (x, x), lambda x: (x, x[None]), np.ones(2))
+    with pytest.raises(ValueError, match="structure"):
+        lax.cond(True, lambda x: (x,), lambda x: [x], 1.0)
+    with pytest.raises(TypeError, match="a scalar"):
+        lax.cond(np.ones(2) > 0, lambda x: x, lambda x: x, 1.0)
+
+
+def branchy(x, y):
+    return lax.cond(x > 0, lambda x, y: fnp.log(x) * y, lambda x, y: 2 * x + 0 * y, x, y)
+
+
+def test_cond():
+    for x in (2.0, -1.0, 0.0):
+        want = (1.5 / x, np.log(x)) if x > 0 else (2.0, 0.0)
+        for g in (fg.grad(branchy, (0, 1)), fg.jit(fg.grad(branchy, (0, 1))), fg.grad(fg.jit(branchy), (0, 1))):
+            np.testing.assert_allclose(g(x, 1.5), want, rtol=1e-6)
+        assert float(fg.hessian(branchy)(x, 1.5)) == pytest.approx(-1.5 / x**2 if x > 0 else 0.0)
+    xs = np.array([2.0, -1.0, 0.0, 3.0])
+    want = np.where(xs > 0, 1.5 / np.where(xs > 0, xs, 1), 2)
+    np.testing.assert_allclose(fg.vmap(fg.grad(branchy), (0, None))(xs, 1.5), want)
+    np.testing.assert_allclose(fg.grad(lambda v: fnp.sum(fg.vmap(branchy, (0, None))(v, 1.5)))(xs), want)
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(branchy), (0, None)))(xs, 1.5), want)
+    check_grads(lambda x, y: branchy(x, y), (np.float64(2.0), np.float64(1.5)), 2)
+
+
+def test_cond_of_large_batched_operands():
+    xs, p = RNG.normal(size=(3, 200)), np.array([True, False, True])
+    f = lambda p, x: lax.cond(p, lambda x: fnp.sin(x), lambda x: x * x, x)
+    np.testing.assert_allclose(fg.vmap(f)(p, xs), np.where(p[:, None], np.sin(xs), xs * xs))
+    g = fg.vmap(fg.grad(lambda x, p: fnp.sum(f(p, x))))(xs, p)
+    np.testing.assert_allclose(g, np.where(p[:, None], np.cos(xs), 2 * xs))
+
+
+def test_only_the_branch_taken_is_computed():
+    calls = []
+    f = lambda p: lax.cond(p, lambda: 1.0, lambda: fnp.log(-1.0))
+    with fg.debug_nans(True):
+        assert float(f(True)) == 1.0
+    with fg.disable_jit():
+        lax.cond(True, lambda: calls.append("t"), lambda: calls.append("f"))
+    assert calls == ["t"]
+
+
+def test_switch():
+    fs = [lambda x: x, lambda x: x * 2, lambda x: fnp.sin(x)]
+    assert [float(lax.switch(i, fs, 1.0)) for i in (-1, 0, 1, 2, 9)] == pytest.approx([1, 1, 2, np.sin(1), np.sin(1)], rel=1e-6)
+    i, x = np.array([0, 1, 2, 5]), np.array([1.0, 2.0, 3.0, 4.0])
+    want = np.array([1.0, 2.0, np.cos(3.0), np.cos(4.0)])
+    np.testing.assert_allclose(fg.vmap(fg.grad(lambda x, i: lax.switch(i, fs, x)))(x, i), want)
+    with pytest.raises(ValueError, match="no branches"):
+        lax.switch(0, [])
+
+
+def collatz(n):
+    return lax.while_loop(lambda s: s[0] != 1, lambda s: (fnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1), (n, 0))[1]
+
+
+def test_while():
+    assert int(collatz(27)) == 111 and int(fg.jit(collatz)(27)) == 111
+    ns = np.arange(1, 9)
+    want = [0, 1, 7, 2, 5, 8, 16, 3]
+    assert fg.vmap(collatz)(ns).tolist() == want and fg.jit(fg.vmap(collatz))(ns).tolist() == want
+    f = lambda x: lax.while_loop(lambda v: v < 100, lambda v: v * v, x)
+    assert float(fg.grad(f)(3.0)) == 8 * 3.0**7 == float(fg.jvp(f, (3.0,), (1.0,))[1])
+    assert float(fg.grad(fg.grad(f))(3.0)) == pytest.approx(56 * 3.0**6)
+    bounded = lambda x: lax.while_loop(lambda v: v < 100, lambda v: v * v, x, max_steps=6)
+    assert float(fg.jit(fg.grad(bounded))(3.0)) == 8 * 3.0**7
+    assert float(lax.while_loop(lambda v: v < 100, lambda v: v * v, 3.0, max_steps=1)) == 9.0
+    with pytest.raises(ValueError, match="max_steps"):
+        fg.jit(fg.grad(f))(3.0)
+
+
+def test_while_on_large_batched_carries():
+    xs = RNG.uniform(1.5, 3, size=(3, 100))
+    f = lambda x: lax.while_loop(lambda v: fnp.sum(v) < 1e4, lambda v: v * v, x)
+    want = []
+    for x in xs:
+        while x.sum() < 1e4:
+            x = x * x
+        want.append(x)
+    np.testing.assert_allclose(fg.vmap(f)(xs), want)
+    np.testing.assert_allclose(fg.jit(fg.vmap(f))(xs), want)
+
+
+def test_fori():
+    power = lambda x, n: lax.fori_loop(0, n, lambda i, v: v * x, 1.0)
+    assert float(power(2.0, 5)) == 32.0 and float(fg.jit(power)(2.0, 5)) == 32.0
+    assert float(fg.grad(power)(2.0, 5)) == 80.0 and float(fg.jit(fg.grad(lambda x: power(x, 5)))(2.0)) == 80.0
+    assert float(lax.fori_loop(3, 1, lambda i, v: v + 1, 7.0)) == 7.0
+    assert float(fg.jvp(fg.jit(lambda x: power(x, 4)), (2.0,), (1.0,))[1]) == 32.0
+    with pytest.raises(TypeError, match="integer"):
+        lax.fori_loop(0.0, 3, lambda i, v: v, 1.0)
+
+
+def test_map_and_associative_scan():
+    x = np.arange(5.0)
+    for size in (None, 1, 2, 5, 7):
+        np.testing.assert_allclose(lax.map(lambda v: v**2, x, batch_size=size), x**2)
+    for n in (0, 1, 2, 3, 7, 16):
+        v = RNG.normal(size=(n, 2))
+        np.testing.assert_allclose(lax.associative_scan(fnp.add, v), np.cumsum(v, 0))
+        np.testing.assert_allclose(
+            lax.associative_scan(fnp.multiply, v, reverse=True, axis=1), np.cumprod(v[:, ::-1], 1)[:, ::-1]
+        )
+    pair = (RNG.normal(size=6), RNG.normal(size=6))
+    affine = lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1])
+    _, y = lax.associative_scan(affine, pair)
+    want, acc = [], 0.0
+    for a, b in zip(*pair, strict=True):
+        acc = acc * a + b
+        want.append(acc)
+    np.testing.assert_allclose(y, want)
+
+
+def test_closures_and_nesting():
+    w = fnp.asarray(2.0)
+    f = lambda x: lax.scan(lambda c, _: (lax.cond(c > 3, lambda v: v * w, lambda v: v + x, c), None), x, None, length=4)[0]
+
+    def plain(x):
+        c = x
+        for _ in range(4):
+            c = c * 2.0 if c > 3 else c + x
+        return c
+
+    for x in (0.5, 1.1, 2.0):
+        assert float(f(x)) == pytest.approx(plain(x))
+        assert float(fg.grad(f)(x)) == pytest.approx((plain(x + 1e-6) - plain(x - 1e-6)) / 2e-6, rel=1e-4)
+    np.testing.assert_allclose(fg.vmap(f)(np.array([0.5, 1.1, 2.0])), [plain(x) for x in (0.5, 1.1, 2.0)], rtol=1e-6)
+    g = lambda w: lax.scan(lambda c, x: (c * w + x, c), 1.0, np.arange(3.0))[0]
+    assert float(fg.grad(lambda v: fg.jit(g)(v * v))(1.5)) == pytest.approx(float(fg.grad(lambda v: g(v * v))(1.5)))
