@@ -20,9 +20,11 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 def _import_ms(statement: str) -> float:
     """Wall milliseconds of a new interpreter that runs one import, less those of one that runs nothing."""
 
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def run(code: str) -> float:
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
+        subprocess.run([sys.executable, "-c", code], check=True, env=env)
         return time.perf_counter() - start
 
     run(statement)
