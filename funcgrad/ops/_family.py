@@ -23,7 +23,7 @@ from funcgrad.ops._samples import elementwise_samples, uniform
 from funcgrad.trace.interpreter import Operator
 from funcgrad.trace.value import Value, aval_of
 
-_PYTHON = (bool, int, float, complex)
+_PYTHON: tuple[Any, ...] = (bool, int, float, complex)
 NOT_DIFFERENTIABLE = "its output is not a continuous function of its inputs"
 
 
@@ -37,8 +37,8 @@ def like(x: Any, number: complex) -> Any:
     return aval.dtype.type(number)
 
 
-def full(shape: tuple[int, ...], number: np.generic) -> Any:
-    """An array that repeats `number`."""
+def full(shape: tuple[int, ...], number: Any) -> Any:
+    """An array that repeats `number` (a scalar of its dtype)."""
     return broadcast_in_dim(number, shape=shape, dims=())
 
 

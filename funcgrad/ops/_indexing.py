@@ -265,7 +265,7 @@ def _one_line(
     if len(picked) != 1 or plan.index[picked[0]] is None or plan.window[picked[0]] is not None:
         return None
     d, places = picked[0], indices_rank - 1
-    axes = [plan.window[w] for w in whole[:d]] + list(plan.places) + [plan.window[w] for w in whole[d:]]
+    axes: list[Any] = [plan.window[w] for w in whole[:d]] + list(plan.places) + [plan.window[w] for w in whole[d:]]
     final = tuple(sorted(range(places + len(whole)), key=axes.__getitem__))
     return d, None if final == tuple(range(len(final))) else final
 

@@ -15,7 +15,7 @@ from funcgrad.ops import _complex as cx
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.bitwise import and_
-from funcgrad.ops.compare import eq, gt, lt
+from funcgrad.ops.compare import eq, gt, lt, ne
 from funcgrad.ops.rounding import round_
 from funcgrad.ops.select import select_n
 from funcgrad.trace.value import aval_of
@@ -157,18 +157,17 @@ rem = elementwise(
 
 
 def _extremum_jvp(wins: Callable[..., Any]) -> Callable[..., Any]:
+    def better(out: Any, x: Any, y: Any) -> Any:
+        # Complex numbers have no comparison of their own; the winner is the one that came out.
+        return ne(out, y) if _is_complex(out) else wins(x, y)
+
     def jvp(ts: Sequence[Any], out: Any, x: Any, y: Any) -> Any:
         tx, ty = ts
-        if _is_complex(out):
-            x_wins, y_wins = eq(out, x), eq(out, y)
-            tie = and_(x_wins, y_wins)
-        else:
-            x_wins, y_wins, tie = wins(x, y), wins(y, x), eq(x, y)
         if tx is not None and ty is not None:
-            one = select_n(x_wins, ty, tx)
-            return select_n(tie, one, mul(add(tx, ty), like(tx, 0.5)))
-        t, lost = (tx, y_wins) if ty is None else (ty, x_wins)
-        half = select_n(tie, like(t, 1), like(t, 0.5))
+            one = select_n(better(out, x, y), ty, tx)
+            return select_n(eq(x, y), one, mul(add(tx, ty), like(tx, 0.5)))
+        t, lost = (tx, better(out, y, x)) if ty is None else (ty, better(out, x, y))
+        half = select_n(eq(x, y), like(t, 1), like(t, 0.5))
         return select_n(lost, mul(t, half), like(t, 0))
 
     return jvp

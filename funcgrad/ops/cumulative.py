@@ -64,7 +64,14 @@ def _samples(low: float, high: float) -> Callable[..., Any]:
 
 
 def _declare(
-    name: str, ufunc: np.ufunc, dtypes: frozenset, samples: Any, jvp: Any, loop: Any, doc: str, **rules: Any
+    name: str,
+    ufunc: np.ufunc,
+    dtypes: frozenset,
+    samples: Any,
+    jvp: Any,
+    loop: Any,
+    doc: str,
+    transpose: Any = "it is not linear",
 ) -> Operator:
     def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, axis: int, reverse: bool) -> Any:
         (x,), (d,) = args, dims
@@ -81,7 +88,7 @@ def _declare(
         dtypes=dtypes,
         samples=samples,
         doc=doc,
-        **{"transpose": "it is not linear"} | rules,
+        transpose=transpose,
     )
     register(op)
     return op

@@ -1,5 +1,6 @@
 """Powers: cbrt integer_pow pow. Derivatives are exact at zeros of base and exponent."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from funcgrad.ops.compare import eq, ge
 from funcgrad.ops.exponential import log
 from funcgrad.ops.parts import is_complex, real
 from funcgrad.ops.select import select_n
+from funcgrad.trace.value import Value
 
 # Away from zero, where slopes would be too steep for a difference quotient.
 _POSITIVE = uniform(0.5, 4)
@@ -110,6 +112,9 @@ def _pow_loop(b: Any, x: Any, y: Any) -> Any:
 
 
 def _pow_jvp_x(t: Any, out: Any, x: Any, y: Any) -> Any:
+    if not isinstance(y, Value):
+        # A fixed exponent: the slope is written with its own number.
+        return None if y == 0 else mul(t, mul(pow_(x, like(y, y - 1)), y))
     # y x^(y - 1). At x = y = 0 that would be 0 * inf; the base is replaced there, which leaves 0.
     corner = and_(eq(x, like(x, 0)), eq(y, like(y, 0)))
     base = select_n(corner, x, like(x, 1))
@@ -117,6 +122,8 @@ def _pow_jvp_x(t: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _pow_jvp_y(t: Any, out: Any, x: Any, y: Any) -> Any:
+    if not isinstance(x, Value) and not is_complex(x) and x > 0:
+        return mul(t, mul(out, like(x, math.log(x))))
     # x^y log x, whose limit at x = 0 is 0 for y > 0.
     at_zero = and_(eq(x, like(x, 0)), ge(real(y), like(real(y), 0)) if is_complex(y) else ge(y, like(y, 0)))
     return mul(t, mul(out, log(select_n(at_zero, x, like(x, 1)))))

@@ -162,6 +162,14 @@ def test_second_derivatives_of_pow_at_zero():
     np.testing.assert_allclose(second(0), [0, 0])
 
 
+def test_fixed_bases_and_exponents():
+    np.testing.assert_allclose(grad(lambda x: ew.pow_(x, np.float64(2.5)), arr([4.0, 0]))[0], [2.5 * 8, 0])
+    np.testing.assert_allclose(grad(lambda x: ew.pow_(x, np.float64(0)), arr([0.0]))[0], [0])
+    np.testing.assert_allclose(grad(lambda y: ew.pow_(np.float64(2), y), arr([3.0]))[0], [8 * np.log(2)])
+    np.testing.assert_allclose(grad(lambda y: ew.pow_(np.float64(0), y), arr([3.0]))[0], [0])
+    assert np.asarray(ew.mul(grad_value(lambda x: ew.pow_(x, 3.0), ew.mul(2.0, 1.0)), 1.0)) == 12
+
+
 def test_integer_pow_of_negative_numbers():
     np.testing.assert_allclose(grad(lambda x: ew.integer_pow(x, y=-2), arr([-2.0, 0.5]))[0], [0.25, -16])
     np.testing.assert_array_equal(grad(lambda x: ew.integer_pow(x, y=0), arr([0.0]))[0], [0])
