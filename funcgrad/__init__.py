@@ -6,7 +6,7 @@
 This file holds names only. Nothing is compiled by an import.
 """
 
-from funcgrad import errors, nn, numpy, random, tree, tree_util
+from funcgrad import errors, lax, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from funcgrad.api.devices import (
     Device,
@@ -62,6 +62,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "lax",
     "linear_transpose",
     "linearize",
     "live_arrays",
