@@ -8,7 +8,7 @@ from math import prod
 from funcgrad.core.errors import IRError
 from funcgrad.loops.expr import OPS, Expr
 from funcgrad.loops.fuse import Group
-from funcgrad.loops.graph import Graph, Node, Random, Ref
+from funcgrad.loops.graph import Graph, Random, Ref
 from funcgrad.loops.nest import LANES, Nest
 from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program
 from funcgrad.loops.program import Ref as Memory
@@ -182,4 +182,16 @@ def check_program(program: Program) -> None:
         _require(o in written or 0 in shape, f"output {o} is never written")
 
 
-__all__ = ["check_graph", "check_groups", "check_kernel", "check_nest", "check_program", "Node"]
+def check_lives(lives: list[tuple[str, int, int, int, int]]) -> None:
+    """No two arrays lie in the same part of the arena at the same time. Each is (name, offset, bytes, first step, last step);
+    an array may begin where another one ends, in the step that reads the one and writes the other."""
+    lives = sorted(lives, key=lambda life: life[3])
+    for k, (name, offset, size, first, last) in enumerate(lives):
+        for other, at, n, start, end in lives[k + 1 :]:
+            if start > last or offset + size <= at or at + n <= offset:
+                continue
+            _require(
+                start == last and at == offset and start != first,
+                f"arena: {name} (bytes {offset} to {offset + size}, steps {first} to {last}) and "
+                f"{other} ({at} to {at + n}, {start} to {end}) meet",
+            )

@@ -11,8 +11,8 @@ import numpy as np
 
 from funcgrad.loops.fuse import CHEAP, Group, pull
 from funcgrad.loops.graph import Node, Number, Random, Ref
-from funcgrad.loops.templates import Template, copy_template, storage_dtype
-from funcgrad.loops.views import Shape, Strides, contiguous
+from funcgrad.loops.templates import Template, storage_dtype
+from funcgrad.loops.views import Shape, Strides
 
 INT64 = np.dtype(np.int64)
 ROW_BYTES = 64 * 1024  # of a value that is kept for a later pass over the same row
@@ -368,6 +368,3 @@ def _reduction(emitter: Emitter, unit: Node) -> DraftReduction:
             step *= draft.space[a]
         index = draft.position(0, tuple(strides))
     return DraftReduction(emitter.accs[unit.id], unit.op, value, unit.dtype, index)
-
-
-__all__ = ["Draft", "DraftPass", "DraftReduction", "DraftStore", "Slot", "contiguous", "copy_template", "drafts"]

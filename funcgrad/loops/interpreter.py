@@ -4,7 +4,7 @@ In: a `Program` and its input arrays. Out: its output arrays. A nest is run on i
 this is as fast as NumPy's own temporaries allow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,13 +16,14 @@ from funcgrad.loops.nest import Nest, Pass, Reduction, Store
 from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program, Ref, View
 
 
-def run(program: Program, inputs: Sequence[Any]) -> list[np.ndarray]:
-    """The program's outputs for these inputs. Donated inputs are written over only in a copy."""
+def run(program: Program, inputs: Sequence[Any], kernel: Callable[[KernelStep, "_Memory"], None] | None = None) -> list[np.ndarray]:
+    """The program's outputs for these inputs. Donated inputs are written over only in a copy. `kernel` runs a kernel's step
+    in some other way (runtime/cuda.py: in the simulator)."""
     memory = _Memory(program, inputs)
     with np.errstate(all="ignore"):
         for step in program.steps:
             if isinstance(step, KernelStep):
-                _Kernel(step, memory).run()
+                _Kernel(step, memory).run() if kernel is None else kernel(step, memory)
             elif isinstance(step, Gemm):
                 _gemm(step, memory)
             else:

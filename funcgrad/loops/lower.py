@@ -25,8 +25,6 @@ SPLIT_COLUMNS = 1 << 22  # where several values are kept, and threads can share 
 PART = 1 << 15  # elements of a part, about
 _FOLDS = frozenset({"add", "mul", "max", "min", "and", "or", "xor"})
 
-Value = Strided | Number
-
 
 class HostCall:
     """A primitive's NumPy meaning on the arrays of a host step, with its literals in their places."""
@@ -48,7 +46,7 @@ class Lowering:
 
     def __init__(self, jaxpr: Jaxpr):
         self.graph = Graph()
-        self.env: dict[Var, Value] = {}
+        self.env: dict[Var, Any] = {}  # Strided or Number
         self.swapped = _transposed_dots(jaxpr)
         for i, var in enumerate(jaxpr.constvars + jaxpr.invars):
             node = Node(self.graph, "input", var.aval.shape, var.aval.dtype)
@@ -239,20 +237,18 @@ class Lowering:
         args = [self.value(x) for x in eqn.inputs]
         literals = tuple([a.dtype.type(a.value) if a.__class__ is Number else None for a in args])
         views = tuple([Random(a.node, a.offset, a.shape, a.strides) for a in args if a.__class__ is Strided])
-        first: Node | None = None
-        results = []
+        results: list[Node] = []
         for var in eqn.outputs:
-            node = Node(self.graph, "host" if first is None else "result", var.aval.shape, var.aval.dtype)
-            if first is None:
-                first = node
-            node.args = views if node is first else (Random(first, 0, first.shape, first.strides),)
+            node = Node(self.graph, "result" if results else "host", var.aval.shape, var.aval.dtype)
+            node.args = (Random(results[0], 0, results[0].shape, results[0].strides),) if results else views
             node.must = True
             results.append(node)
             self.env[var] = node.view()
         for a in views:
             a.node.must = True
-        if first is not None:
-            first.call, first.results = (eqn.primitive.name, HostCall(eqn.primitive, eqn.params, literals)), results
+        if results:
+            results[0].call = (eqn.primitive.name, HostCall(eqn.primitive, eqn.params, literals))
+            results[0].results = results
 
     def output(self, number: int, atom: Any) -> None:
         v = self.value(atom)

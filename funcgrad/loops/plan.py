@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.config import config
+from funcgrad.loops.checks import check_lives
 from funcgrad.loops.contract import Contraction
 from funcgrad.loops.graph import Graph, Node, Random, Ref
 from funcgrad.loops.program import Check, Gemm, HostStep, KernelStep, Program, Step, View
@@ -187,6 +189,15 @@ class Plan:
         self.owner[source.offset][1] = self.last[node.id]
         return True
 
+    def lives(self) -> list[tuple[str, int, int, int, int]]:
+        """(name, offset, bytes, first step, last step) of every array in the arena, for the check."""
+        found = []
+        for node in self.graph.nodes:
+            memory = self.memory.get(node.id)
+            if memory is not None and memory.kind == "arena" and node.id in self.first and node.size:
+                found.append((repr(node), memory.offset, _bytes(node), self.first[node.id], self.last[node.id]))
+        return found
+
     # --- steps ---------------------------------------------------------------------------------------------
 
     def steps(self) -> list[Step]:
@@ -238,6 +249,8 @@ def plan(graph: Graph, items: list[Item], donated: tuple[int, ...] = ()) -> Prog
     """The program that runs `items` in order."""
     p = Plan(graph, items, donated)
     steps = p.steps()
+    if config.check_ir:
+        check_lives(p.lives())
     forwarded = tuple([(o, n.input) for o, n in enumerate(graph.outputs) if n.kind == "input"])
     return Program(
         tuple(steps),

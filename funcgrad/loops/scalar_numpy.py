@@ -141,7 +141,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`x` converted, a complex number by its real part."""
     if x.dtype.kind == "c" and dtype.kind not in "cb":
-        x = x.real
+        x = np.real(x)
     return x.astype(dtype)
 
 

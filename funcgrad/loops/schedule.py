@@ -5,19 +5,21 @@ structure leaves open: extents, strides, offsets, params, in the layout of `nest
 """
 
 import struct
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.loops.draft import Draft, Slot
+from funcgrad.loops import intern
+from funcgrad.loops.axes import Axes, find_axes
+from funcgrad.loops.draft import Draft, DraftReduction, DraftStore, Slot
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.graph import Node
-from funcgrad.loops.nest import LANES, Nest, Operand, Pass, Reduction, Store
+from funcgrad.loops.nest import LANES, Nest, Operand
 from funcgrad.loops.templates import cost_of, storage_dtype
 from funcgrad.loops.views import Strides
 
 INT64 = np.dtype(np.int64)
-NARROW = 8  # a vector axis of fewer lanes is not worth a column layout
 
 
 class Kernel(NamedTuple):
@@ -32,132 +34,6 @@ class Kernel(NamedTuple):
     messages: tuple[str, ...]
     optional: bool
     inplace: tuple[tuple[int, int], ...]  # (out, in) operands whose elements coincide: `in` may be overwritten
-
-
-# --- interning -------------------------------------------------------------------------------------------
-
-_EXPRS: dict[Any, Expr] = {}
-_NESTS: dict[Any, Nest] = {}
-_OPERANDS: dict[Any, Operand] = {}
-_LIMIT = 1 << 17
-
-
-def expr(op: str, dtype: np.dtype, args: tuple[Expr, ...] = (), attr: Any = None) -> Expr:
-    """The one Expr of this structure."""
-    key = (op, dtype, args, attr)
-    found = _EXPRS.get(key)
-    if found is None:
-        if len(_EXPRS) > _LIMIT:
-            _EXPRS.clear()
-            _NESTS.clear()
-        found = _EXPRS[key] = Expr(op, dtype, args, attr[1] if op == "const" else attr)
-    return found
-
-
-def _operand(dtype: np.dtype, role: str, strides: tuple[Any, ...], indirect: int) -> Operand:
-    key = (dtype, role, strides, indirect)
-    found = _OPERANDS.get(key)
-    if found is None:
-        found = _OPERANDS[key] = Operand(dtype, role, strides, indirect)  # type: ignore[arg-type]
-    return found
-
-
-# --- axes ------------------------------------------------------------------------------------------------
-
-
-def _walks(draft: Draft, live: list[int]) -> list[Strides]:
-    """The strides of everything that moves along the axes: operands in use, and positions."""
-    found = [draft.slots[k].strides for k in live if draft.slots[k].node is not None and not draft.slots[k].indirect]
-    return found
-
-
-def _join(axes: list[int], space: tuple[int, ...], walks: list[Strides]) -> list[list[int]]:
-    """Runs of neighbouring axes along which everything walks as along one axis."""
-    runs: list[list[int]] = []
-    for a in axes:
-        if runs:
-            last = runs[-1][-1]
-            n = space[a]
-            for s in walks:
-                if s[last] != s[a] * n:
-                    break
-            else:
-                runs[-1].append(a)
-                continue
-        runs.append([a])
-    return runs
-
-
-def _sorted_axes(axes: list[int], lead: Strides) -> list[int]:
-    """Axes by falling stride of the leading operand; where it stands still, as they are."""
-    if len(axes) < 2:
-        return axes
-    steps = [abs(lead[a]) for a in axes]
-    if all(steps[i] >= steps[i + 1] for i in range(len(steps) - 1)) or 0 in steps:
-        return axes
-    return sorted(axes, key=lambda a: -abs(lead[a]))
-
-
-class Axes(NamedTuple):
-    """The kernel's axes: each a run of axes of the draft (its stride is the last one's)."""
-
-    runs: list[list[int]]
-    extents: list[int]
-    outer: int
-    column: bool
-
-
-def _axes(draft: Draft, live: list[int]) -> Axes:
-    space, reduced = draft.space, draft.reduced or ()
-    slots = draft.slots
-    walks = _walks(draft, live)
-    every = walks + [s for _, s in draft.affine] if draft.affine else walks
-    rank = len(space)
-    lead = max(
-        (slots[k] for k in live if slots[k].node is not None and len(slots[k].strides) == rank),
-        key=lambda s: (sum([x != 0 for x in s.strides]), s.role == "out"),
-        default=None,
-    )
-    ordered = any(r.running or r.index_value is not None for p in draft.passes for r in p.reductions)
-    kept = [a for a in range(rank) if a not in reduced]
-    inner = [a for a in range(rank) if a in reduced]
-    if lead is not None and not draft.ordered:
-        kept = _sorted_axes(kept, lead.strides)
-        inner = inner if ordered else _sorted_axes(inner, lead.strides)
-    kept_runs, inner_runs = _join(kept, space, every), _join(inner, space, every)
-
-    def units(run: list[int]) -> int:
-        a = run[-1]
-        return sum([s[a] == 1 for s in walks])
-
-    column = False
-    if draft.reduced is None:
-        if not kept_runs:
-            return Axes([[]], [1], 0, False)
-        if not draft.ordered:
-            best = max(range(len(kept_runs)), key=lambda i: (units(kept_runs[i]), i))
-            kept_runs.append(kept_runs.pop(best))
-        runs, outer = kept_runs, len(kept_runs) - 1
-    else:
-        scratch = any(s.node is None for s in slots)
-        in_rows = max((units(r) for r in inner_runs), default=0)
-        if kept_runs and not ordered and not scratch:
-            best = max(range(len(kept_runs)), key=lambda i: (units(kept_runs[i]), i))
-            column = units(kept_runs[best]) > in_rows and _extent(kept_runs[best], space) >= NARROW
-            if column:
-                kept_runs.append(kept_runs.pop(best))
-        if not column and not ordered and len(inner_runs) > 1:
-            best = max(range(len(inner_runs)), key=lambda i: (units(inner_runs[i]), i))
-            inner_runs.append(inner_runs.pop(best))
-        runs, outer = kept_runs + inner_runs, len(kept_runs)
-    return Axes(runs, [_extent(r, space) for r in runs], outer, column)
-
-
-def _extent(run: list[int], space: tuple[int, ...]) -> int:
-    n = 1
-    for a in run:
-        n *= space[a]
-    return n
 
 
 # --- code ------------------------------------------------------------------------------------------------
@@ -197,171 +73,175 @@ def _bits(value: Any, dtype: np.dtype) -> tuple[int, ...]:
     return struct.unpack(f"<{len(raw) // 8}q", raw)
 
 
-def schedule(draft: Draft) -> Kernel:
-    """The kernel of a draft."""
-    tape, slots = draft.tape, draft.slots
-    needed = _live(draft)
-    # Operands by first use: loads in the order of the code, then stores in the order of the passes.
-    live: list[int] = []
-    seen = [False] * len(slots)
+def _used(draft: Draft, needed: list[bool]) -> tuple[list[int], float]:
+    """The slots in the order of their first load, then of their first store, scratch last; and the cost of the code."""
+    slots, tape = draft.slots, draft.tape
+    found: dict[int, None] = {}
     weight = 0.0
     for k, (op, _, _, attr) in enumerate(tape):
         if needed[k]:
             if op == "load":
-                if not seen[attr]:
-                    seen[attr] = True
-                    live.append(attr)
+                found[attr] = None
             else:
                 weight += cost_of(op)
     for p in draft.passes:
         for s in p.stores:
-            if not seen[s.slot]:
-                seen[s.slot] = True
-                live.append(s.slot)
-    axes = _axes(draft, live)
-    # Memory operands first, scratch after them: the addresses of scratch are not the caller's.
-    live = [k for k in live if slots[k].node is not None] + [k for k in live if slots[k].node is None]
-    number_of = {k: i for i, k in enumerate(live)}
-    ends = [r[-1] if r else None for r in axes.runs]
-    vector = axes.outer - 1 if axes.column else len(ends) - 1
-    inner = len(ends) - axes.outer
+            found[s.slot] = None
+    live = list(found)
+    return [k for k in live if slots[k].node is not None] + [k for k in live if slots[k].node is None], weight
 
-    operands: list[Operand] = []
-    key_operands: list[Any] = []
-    dims: list[int] = list(axes.extents)
-    tail: list[int] = []
-    elements = 0
-    scratch = 0
-    for k in live:
-        slot = slots[k]
-        if slot.node is None:
-            classes: list[Any] = [0] * axes.outer + [None] * (inner - 1) + [1]
-            run = 1
-            steps = []
-            for n in reversed(axes.extents[axes.outer :]):
-                steps.append(run)
-                run *= n
-            dims.extend(reversed(steps[1:]))
-            tail.append(scratch)
-            scratch += -(-run * slot.dtype.itemsize // 64) * 64
-        else:
+
+class _Layout:
+    """The operands of the nest and the front part of dims: extents, strides, indirect axes, offsets in scratch memory."""
+
+    __slots__ = ("operands", "dims", "moved", "scratch")
+
+    def __init__(self, draft: Draft, live: list[int], axes: Axes):
+        extents, outer = axes.extents, axes.outer
+        ends = [r[-1] if r else None for r in axes.runs]
+        vector = outer - 1 if axes.column else len(ends) - 1
+        self.operands: list[Operand] = []
+        self.dims = list(extents)
+        self.moved = self.scratch = 0  # bytes
+        offsets: list[int] = []
+        for k in live:
+            slot = draft.slots[k]
+            if slot.node is None:
+                offsets.append(self.scratch)
+                self.operands.append(self.row(slot, extents[outer:], outer))
+                continue
             moves = [1 if a is None else slot.strides[a] for a in ends]
-            classes = [None] * len(moves)
+            classes: list[Any] = [None] * len(moves)
             if moves[vector] == 0 or moves[vector] == 1:
                 classes[vector] = moves[vector]
-                dims.extend([m for i, m in enumerate(moves) if i != vector])
+                self.dims.extend([m for i, m in enumerate(moves) if i != vector])
             else:
-                dims.extend(moves)
-            points = 1
-            for m, n in zip(moves, axes.extents, strict=True):
+                self.dims.extend(moves)
+            points = slot.dtype.itemsize
+            for m, n in zip(moves, extents, strict=True):
                 if m:
                     points *= n
-            elements += points * slot.dtype.itemsize
+            self.moved += points
             for pair in slot.indirect:
-                dims.extend(pair)
-        key = (slot.dtype, slot.role, tuple(classes), len(slot.indirect))
-        key_operands.append(key)
-        operands.append(_operand(*key))
-    dims.extend(tail)
+                self.dims.extend(pair)
+            self.operands.append(intern.operand(slot.dtype, slot.role, tuple(classes), len(slot.indirect)))
+        self.dims.extend(offsets)
 
-    # Code, with leaves renumbered.
-    params: list[np.dtype] = []
-    param_of: dict[int, Expr] = {}
-    values: list[Any] = [None] * len(tape)
+    def row(self, slot: Slot, inner: list[int], outer: int) -> Operand:
+        """A scratch operand: one row, row-major over the inner axes."""
+        size, steps = 1, []
+        for n in reversed(inner):
+            steps.append(size)
+            size *= n
+        self.dims.extend(reversed(steps[1:]))
+        self.scratch += -(-size * slot.dtype.itemsize // 64) * 64
+        classes = (0,) * outer + (None,) * (len(inner) - 1) + (1,)
+        return intern.operand(slot.dtype, slot.role, classes, 0)
 
-    def param(value: Any, dtype: np.dtype) -> Expr:
-        stored = storage_dtype(dtype)
-        params.append(stored)
-        dims.extend(_bits(value, stored) if dtype == stored else _bits(np.asarray(value, dtype).view(stored), stored))
-        return expr("param", stored, (), len(params) - 1)
 
-    messages: list[str] = []
-    for k, (op, dtype, args, attr) in enumerate(tape):
-        if not needed[k]:
-            continue
-        if op == "load":
-            values[k] = expr(op, dtype, tuple([values[a] for a in args]), number_of[attr])
-        elif op == "param":
-            if attr not in param_of:
-                param_of[attr] = param(*draft.numbers[attr])
-            values[k] = param_of[attr]
-        elif op == "index":
-            values[k] = _position(draft.affine[attr], ends, param)
-        elif op == "check":
-            messages.append(draft.messages[attr])
-            values[k] = expr(op, dtype, tuple([values[a] for a in args]), len(messages) - 1)
-        else:
+class _Code:
+    """The instructions as interned expressions; params are appended to dims in the order of their first use."""
+
+    __slots__ = ("values", "params", "messages", "dims")
+
+    def __init__(self, draft: Draft, needed: list[bool], number_of: dict[int, int], axes: Axes, dims: list[int]):
+        self.params: list[np.dtype] = []
+        self.messages: list[str] = []
+        self.dims = dims
+        values: list[Any] = [None] * len(draft.tape)
+        self.values = values
+        ends = [r[-1] if r else None for r in axes.runs]
+        expr = intern.expr
+        for k, (op, dtype, args, attr) in enumerate(draft.tape):
+            if not needed[k]:
+                continue
+            if op == "param":
+                values[k] = self.param(*draft.numbers[attr])
+                continue
+            if op == "index":
+                values[k] = self.position(draft.affine[attr], ends)
+                continue
+            if op == "load":
+                attr = number_of[attr]
+            elif op == "check":
+                self.messages.append(draft.messages[attr])
+                attr = len(self.messages) - 1
             values[k] = expr(op, dtype, tuple([values[a] for a in args]), attr)
 
-    passes = []
-    for p in draft.passes:
-        stores = tuple(
-            [
-                (number_of[s.slot], values[s.value], tuple([values[i] for i in s.indices]), s.combine,
-                 None if s.guard is None else values[s.guard])
-                for s in p.stores
-            ]
-        )  # fmt: skip
-        reductions = tuple(
-            [
-                (r.number, r.op, values[r.value], r.dtype, None if r.index_value is None else values[r.index_value], r.running)
-                for r in p.reductions
-            ]
-        )
-        passes.append((p.level, stores, reductions))
-    layout = "column" if axes.column else "row"
-    key = (axes.outer, inner, layout, tuple(key_operands), tuple(params), tuple(passes), draft.sequential)
-    nest = _NESTS.get(key)
-    if nest is None:
-        nest = _NESTS[key] = Nest(
-            axes.outer,
-            inner,
-            layout,
-            tuple(operands),
-            tuple(params),
-            tuple(Pass(level, tuple(Store(*s) for s in ss), tuple(Reduction(*r) for r in rr)) for level, ss, rr in passes),  # type: ignore[arg-type]
-            draft.sequential,
-        )
-    total = 1
-    for n in axes.extents:
-        total *= n
+    def param(self, value: Any, dtype: np.dtype) -> Expr:
+        stored = storage_dtype(dtype)
+        self.params.append(stored)
+        self.dims.extend(_bits(value if dtype == stored else np.asarray(value, dtype).view(stored), stored))
+        return intern.expr("param", stored, (), len(self.params) - 1)
+
+    def position(self, affine: tuple[int, Strides], ends: list[int | None]) -> Expr:
+        """offset + sum of strides x index, without the terms that are nothing."""
+        offset, strides = affine
+        out = None
+        for axis, a in enumerate(ends):
+            step = 0 if a is None else strides[a]
+            if step:
+                term = intern.expr("index", INT64, (), axis)
+                if step != 1:
+                    term = intern.expr("mul", INT64, (term, self.param(step, INT64)))
+                out = term if out is None else intern.expr("add", INT64, (out, term))
+        if out is None or offset:
+            base = self.param(offset, INT64)
+            out = base if out is None else intern.expr("add", INT64, (out, base))
+        return out
+
+    def store(self, s: DraftStore, number_of: dict[int, int]) -> tuple[Any, ...]:
+        values = self.values
+        guard = None if s.guard is None else values[s.guard]
+        return number_of[s.slot], values[s.value], tuple([values[i] for i in s.indices]), s.combine, guard
+
+    def reduction(self, r: DraftReduction) -> tuple[Any, ...]:
+        index = None if r.index_value is None else self.values[r.index_value]
+        return r.number, r.op, self.values[r.value], r.dtype, index, r.running
+
+
+def schedule(draft: Draft) -> Kernel:
+    """The kernel of a draft."""
+    needed = _live(draft)
+    live, weight = _used(draft, needed)
+    axes = find_axes(draft, live)
+    number_of = {k: i for i, k in enumerate(live)}
+    layout = _Layout(draft, live, axes)
+    code = _Code(draft, needed, number_of, axes, layout.dims)
+    passes = tuple(
+        [
+            (p.level, tuple([code.store(s, number_of) for s in p.stores]), tuple([code.reduction(r) for r in p.reductions]))
+            for p in draft.passes
+        ]
+    )
+    slots = [draft.slots[k] for k in live]
     return Kernel(
-        nest,
-        tuple(dims),
+        intern.nest(
+            axes.outer,
+            len(axes.extents) - axes.outer,
+            "column" if axes.column else "row",
+            tuple(layout.operands),
+            tuple(code.params),
+            passes,
+            draft.sequential,
+        ),
+        tuple(layout.dims),
         _parallel(axes, draft.reduced is not None),
-        tuple([(slots[k].node, slots[k].offset, slots[k].role) for k in live if slots[k].node is not None]),  # type: ignore[misc]
-        _cost(axes, elements, weight, total, draft),
-        scratch,
-        tuple(messages),
+        tuple([(s.node, s.offset, s.role) for s in slots if s.node is not None]),
+        _cost(axes, layout.moved, weight, draft),
+        layout.scratch,
+        tuple(code.messages),
         draft.optional,
-        _coincident(draft, live, [slots[k] for k in live]),
+        _coincident(draft, live, slots),
     )
 
 
-def _position(affine: tuple[int, Strides], ends: list[int | None], param: Any) -> Expr:
-    """offset + sum of strides x index, without the terms that are nothing."""
-    offset, strides = affine
-    out = None
-    for axis, a in enumerate(ends):
-        step = 0 if a is None else strides[a]
-        if step:
-            term = expr("index", INT64, (), axis)
-            if step != 1:
-                term = expr("mul", INT64, (term, param(step, INT64)))
-            out = term if out is None else expr("add", INT64, (out, term))
-    if out is None or offset:
-        base = param(offset, INT64)
-        out = base if out is None else expr("add", INT64, (out, base))
-    return out
-
-
-def _cost(axes: Axes, moved: int, weight: float, points: int, draft: Draft) -> float:
+def _cost(axes: Axes, moved: int, weight: float, draft: Draft) -> float:
     """Estimated nanoseconds of one thread, for `moved` bytes and `weight` additions at each point. Measured on one core of an
     EPYC (AVX-512): 50 GB/s from memory; 160 additions a nanosecond in float32, half in float64; 0.7 ns a row."""
     wide = max([s.dtype.itemsize for s in draft.slots], default=4)
-    rows = 1
-    for n in axes.extents[: axes.outer]:
-        rows *= n
+    rows = prod(axes.extents[: axes.outer])
+    points = prod(axes.extents)
     arithmetic = points * (weight + 2.0 * len(draft.passes)) * 0.006 * max(1.0, wide / 4)
     return 20.0 + moved * 0.02 + arithmetic + rows * 0.7
 

@@ -49,9 +49,7 @@ def _part(draft: Draft, start: int, a: int, cut: list[tuple[int, int, int]]) -> 
     def over(strides: Strides) -> Strides:
         return tuple([strides[axis] * factor for _, axis, factor in cut])
 
-    part.slots = [
-        Slot(s.node, s.offset + start * s.strides[a], over(s.strides), s.dtype, s.role) for s in draft.slots
-    ]
+    part.slots = [Slot(s.node, s.offset + start * s.strides[a], over(s.strides), s.dtype, s.role) for s in draft.slots]
     part.affine = [(offset + start * strides[a], over(strides)) for offset, strides in draft.affine]
     return part
 

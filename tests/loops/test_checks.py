@@ -8,7 +8,7 @@ import pytest
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.core.aval import shaped
 from funcgrad.core.errors import IRError
-from funcgrad.loops.checks import check_groups, check_nest, check_program
+from funcgrad.loops.checks import check_groups, check_lives, check_nest, check_program
 from funcgrad.loops.compile import compile_program
 from funcgrad.loops.expr import OPS, Expr
 from funcgrad.loops.fuse import fuse
@@ -105,6 +105,25 @@ def test_groups_must_be_in_order():
         check_groups(graph, groups + groups[:1])
     with pytest.raises(IRError, match="never computed"):
         check_groups(graph, [])
+
+
+@pytest.mark.parametrize(
+    "lives,fine",
+    [
+        ([("a", 0, 64, 0, 2), ("b", 64, 64, 1, 3)], True),
+        ([("a", 0, 64, 0, 2), ("b", 0, 64, 3, 4)], True),
+        ([("a", 0, 64, 0, 2), ("b", 0, 64, 2, 4)], True),  # in place
+        ([("a", 0, 64, 0, 2), ("b", 0, 64, 1, 4)], False),
+        ([("a", 0, 128, 0, 2), ("b", 64, 64, 2, 4)], False),
+        ([("a", 0, 64, 1, 1), ("b", 0, 64, 1, 4)], False),
+    ],
+)
+def test_arrays_do_not_meet_in_the_arena(lives, fine):
+    if fine:
+        check_lives(lives)
+    else:
+        with pytest.raises(IRError, match="meet"):
+            check_lives(lives)
 
 
 def test_the_interpreter_knows_every_op():
