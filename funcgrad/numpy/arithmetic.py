@@ -79,7 +79,7 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 def _signed_as(left: Any, y: Any) -> Any:
-    """A remainder moved to the sign of the divisor; a zero takes that sign too."""
+    """A remainder moved to the sign of the divisor."""
     zero = like(left, 0)
     other = ew.and_(ew.ne(left, zero), ew.ne(ew.lt(left, zero), ew.lt(y, like(y, 0))))
     return ew.select_n(other, left, ew.add(left, y))
@@ -89,7 +89,8 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # Python's algorithm: the quotient from the exact remainder, rounded to the whole number that it is next to.
     left = ew.rem(x, y)
     modulus = _signed_as(left, y)
-    raw = ew.div(ew.sub(x, modulus), y)
+    raw = ew.div(ew.sub(x, left), y)
+    raw = ew.select_n(ew.ne(modulus, left), raw, ew.sub(raw, like(raw, 1)))
     down = ew.floor(raw)
     quotient = ew.select_n(ew.gt(ew.sub(raw, down), like(raw, 0.5)), down, ew.add(down, like(down, 1)))
     # By zero: what true division gives.
