@@ -406,6 +406,7 @@ add = elementwise(
     transpose=_add_transpose,
     loop=lambda b, x, y: b.add(x, y),
     samples=uniform(-10, 10),
+    doc="x + y",
 )
 
 
@@ -440,6 +441,7 @@ transpose = linear(
     batch=_transpose_batch,
     loop=lambda v, permutation: v.transpose(permutation),
     samples=_transpose_samples,
+    doc="the axes in another order: axis i of the output is axis permutation[i] of the operand",
 )
 
 
@@ -502,6 +504,7 @@ broadcast_in_dim = linear(
     batch=_broadcast_batch,
     loop=lambda v, shape, dims: v.broadcast(shape, dims),
     samples=_broadcast_samples,
+    doc="the operand repeated: its axis i becomes axis dims[i] of the shape",
 )
 broadcast_in_dim.mask_transpose = _broadcast_mask
 
@@ -538,6 +541,7 @@ reshape = linear(
     batch=_reshape_batch,
     loop=lambda v, shape: v.reshape(shape),
     samples=_reshape_samples,
+    doc="the same elements, in row-major order, in another shape",
 )
 
 
@@ -563,6 +567,7 @@ reduce_sum = reduction(
     mask_transpose=_reduce_sum_transpose,
     op="add",
     samples=uniform(-9, 9),
+    doc="the sum",
 )
 
 reduce_or = reduction(
@@ -572,4 +577,5 @@ reduce_or = reduction(
     jvp=NOT_DIFFERENTIABLE,
     op="or",
     samples=uniform(0, 1),
+    doc="whether one holds; of integers bit by bit",
 )

@@ -243,6 +243,7 @@ square = elementwise(
     jvp=[lambda t, out, x: mul(t, mul(x, like(x, 2)))],
     loop=lambda b, x: b.mul(x, x),
     samples=_MOST,
+    doc="x * x",
 )
 sqrt = elementwise(
     "sqrt",
@@ -251,6 +252,7 @@ sqrt = elementwise(
     jvp=[lambda t, out, x: mul(t, div(like(x, 0.5), out))],
     loop=cx.by_kind(lambda b, x: b.sqrt(x), cx.sqrt),
     samples=_POSITIVE,
+    doc="the square root; of complex x the one with a real part that is not negative",
 )
 rsqrt = elementwise(
     "rsqrt",

@@ -24,10 +24,10 @@ def _bits(
 
 _any = uniform(-100, 100)
 
-and_ = _bits("and", np.bitwise_and, lambda b, x, y: b.and_(x, y), [_any, _any])
-or_ = _bits("or", np.bitwise_or, lambda b, x, y: b.or_(x, y), [_any, _any])
-xor = _bits("xor", np.bitwise_xor, lambda b, x, y: b.xor(x, y), [_any, _any])
-not_ = _bits("not", np.invert, lambda b, x: b.not_(x), [_any])
+and_ = _bits("and", np.bitwise_and, lambda b, x, y: b.and_(x, y), [_any, _any], doc="x & y; of bools whether both hold")
+or_ = _bits("or", np.bitwise_or, lambda b, x, y: b.or_(x, y), [_any, _any], doc="x | y; of bools whether one holds")
+xor = _bits("xor", np.bitwise_xor, lambda b, x, y: b.xor(x, y), [_any, _any], doc="x ^ y; of bools whether one alone holds")
+not_ = _bits("not", np.invert, lambda b, x: b.not_(x), [_any], doc="~x; of bools the opposite")
 
 
 # --- shifts -----------------------------------------------------------------------------------------------
@@ -81,7 +81,14 @@ def _shift_loop(logical: bool, left: bool) -> Callable[..., Any]:
 
 
 _count = uniform(0, 7)
-shift_left = _bits("shift_left", _same_bits(_shift_left), _shift_loop(False, True), [_any, _count], dt.INTEGERS)
+shift_left = _bits(
+    "shift_left",
+    _same_bits(_shift_left),
+    _shift_loop(False, True),
+    [_any, _count],
+    dt.INTEGERS,
+    doc="x * 2 ** n, what leaves the width is lost",
+)
 shift_right_logical = _bits(
     "shift_right_logical", _same_bits(_shift_right_logical), _shift_loop(True, False), [_any, _count], dt.INTEGERS,
     "shift right, zeros come in, whatever the sign",

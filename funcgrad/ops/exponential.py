@@ -57,22 +57,29 @@ def _log1p_numpy(x: np.ndarray) -> np.ndarray:
     return out
 
 
-exp = smooth("exp", np.exp, lambda t, out, x: mul(t, out), _NEAR)
+exp = smooth("exp", np.exp, lambda t, out, x: mul(t, out), _NEAR, "e ** x")
 exp2 = smooth("exp2", np.exp2, lambda t, out, x: mul(t, mul(out, like(x, np.log(2)))), _NEAR, "2 ** x")
 expm1 = smooth("expm1", np.expm1, lambda t, out, x: mul(t, _one_more(out)), _NEAR, "exp(x) - 1, exact near 0")
-log = smooth("log", np.log, lambda t, out, x: div(t, x), _POSITIVE)
+log = smooth(
+    "log",
+    np.log,
+    lambda t, out, x: div(t, x),
+    _POSITIVE,
+    "the natural logarithm; of complex x with an imaginary part in (-pi, pi]",
+)
 log1p = smooth("log1p", _log1p_numpy, lambda t, out, x: div(t, _one_more(x)), _POSITIVE, "log(1 + x), exact near 0")
 
-sinh = smooth("sinh", np.sinh, lambda t, out, x: mul(t, cosh(x)), _NEAR)
-cosh = smooth("cosh", np.cosh, lambda t, out, x: mul(t, sinh(x)), _NEAR)
-tanh = smooth("tanh", np.tanh, lambda t, out, x: mul(t, _one_less(square(out))), _NEAR)
-asinh = smooth("asinh", np.arcsinh, lambda t, out, x: mul(t, rsqrt(_one_more(square(x)))), _INSIDE)
+sinh = smooth("sinh", np.sinh, lambda t, out, x: mul(t, cosh(x)), _NEAR, "the hyperbolic sine")
+cosh = smooth("cosh", np.cosh, lambda t, out, x: mul(t, sinh(x)), _NEAR, "the hyperbolic cosine")
+tanh = smooth("tanh", np.tanh, lambda t, out, x: mul(t, _one_less(square(out))), _NEAR, "the hyperbolic tangent")
+asinh = smooth("asinh", np.arcsinh, lambda t, out, x: mul(t, rsqrt(_one_more(square(x)))), _INSIDE, "the inverse of sinh")
 acosh = smooth(
     "acosh",
     np.arccosh,
     lambda t, out, x: mul(t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(_one_more(x)))),
     uniform(1.5, 4),
+    "the inverse of cosh, not negative",
 )
-atanh = smooth("atanh", np.arctanh, lambda t, out, x: div(t, _one_less(square(x))), _INSIDE)
+atanh = smooth("atanh", np.arctanh, lambda t, out, x: div(t, _one_less(square(x))), _INSIDE, "the inverse of tanh")
 
 logistic = smooth("logistic", _logistic_numpy, lambda t, out, x: mul(t, mul(out, _one_less(out))), _NEAR, "1 / (1 + exp(-x))")

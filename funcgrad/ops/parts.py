@@ -53,6 +53,7 @@ real = elementwise(
     transpose=lambda ct, x: [complex_(ct, like(ct, 0))],
     loop=lambda b, x: b.real(x),
     samples=_MOST,
+    doc="the real part",
 )
 imag = elementwise(
     "imag",
@@ -63,6 +64,7 @@ imag = elementwise(
     transpose=lambda ct, x: [complex_(like(ct, 0), neg(ct))],
     loop=lambda b, x: b.imag(x),
     samples=_MOST,
+    doc="the imaginary part",
 )
 conj = elementwise(
     "conj",
@@ -72,6 +74,7 @@ conj = elementwise(
     transpose=lambda ct, x: [conj(ct)],
     loop=lambda b, x: b.conj(x),
     samples=_MOST,
+    doc="x with the sign of its imaginary part changed",
 )
 
 
@@ -108,13 +111,18 @@ def _sign_jvp(ts: Sequence[Any], out: Any, x: Any) -> Any:
     return mul(sub(t, mul(out, complex_(along, like(along, 0)))), complex_(scale, like(scale, 0)))
 
 
+def _sign_loop(b: Any, x: Any) -> Any:
+    # As NumPy's: the sign of -0.0 is 0.0.
+    return b.select(b.eq(x, 0), 0, b.sign(x)) if x.dtype in dt.FLOATS else b.sign(x)
+
+
 sign = elementwise(
     "sign",
     dtypes=dt.NUMBERS,
     numpy=np.sign,
     arity=1,
     jvp=_sign_jvp,
-    loop=cx.by_kind(lambda b, x: b.sign(x), cx.sign),
+    loop=cx.by_kind(_sign_loop, cx.sign),
     samples=_MOST,
     doc="x / |x|, and 0 for 0",
 )

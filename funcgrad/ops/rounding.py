@@ -32,8 +32,26 @@ def _round_loop(b: Any, x: Any, rounding_method: int) -> Any:
     return cx.copysign(b, b.add(whole, b.select(b.ge(b.sub(size, whole), 0.5), b.const(1, x.dtype), 0)), x)
 
 
-floor = elementwise("floor", dtypes=dt.FLOATS, numpy=np.floor, arity=1, jvp=_STEPS, loop=lambda b, x: b.floor(x), samples=_MOST)
-ceil = elementwise("ceil", dtypes=dt.FLOATS, numpy=np.ceil, arity=1, jvp=_STEPS, loop=lambda b, x: b.ceil(x), samples=_MOST)
+floor = elementwise(
+    "floor",
+    dtypes=dt.FLOATS,
+    numpy=np.floor,
+    arity=1,
+    jvp=_STEPS,
+    loop=lambda b, x: b.floor(x),
+    samples=_MOST,
+    doc="the largest whole number that is not above x",
+)
+ceil = elementwise(
+    "ceil",
+    dtypes=dt.FLOATS,
+    numpy=np.ceil,
+    arity=1,
+    jvp=_STEPS,
+    loop=lambda b, x: b.ceil(x),
+    samples=_MOST,
+    doc="the smallest whole number that is not below x",
+)
 round_ = elementwise(
     "round",
     dtypes=dt.FLOATS,

@@ -11,12 +11,30 @@ from funcgrad.ops.exponential import smooth
 _NEAR = uniform(-3, 3)
 _INSIDE = uniform(-0.8, 0.8)
 
-sin = smooth("sin", np.sin, lambda t, out, x: mul(t, cos(x)), _NEAR)
-cos = smooth("cos", np.cos, lambda t, out, x: mul(t, neg(sin(x))), _NEAR)
-tan = smooth("tan", np.tan, lambda t, out, x: mul(t, add(square(out), like(x, 1))), _INSIDE)
-asin = smooth("asin", np.arcsin, lambda t, out, x: mul(t, rsqrt(sub(like(x, 1), square(x)))), _INSIDE)
-acos = smooth("acos", np.arccos, lambda t, out, x: mul(t, neg(rsqrt(sub(like(x, 1), square(x))))), _INSIDE)
-atan = smooth("atan", np.arctan, lambda t, out, x: div(t, add(square(x), like(x, 1))), _INSIDE)
+sin = smooth("sin", np.sin, lambda t, out, x: mul(t, cos(x)), _NEAR, "the sine of an angle in radians")
+cos = smooth("cos", np.cos, lambda t, out, x: mul(t, neg(sin(x))), _NEAR, "the cosine of an angle in radians")
+tan = smooth("tan", np.tan, lambda t, out, x: mul(t, add(square(out), like(x, 1))), _INSIDE, "the tangent of an angle in radians")
+asin = smooth(
+    "asin",
+    np.arcsin,
+    lambda t, out, x: mul(t, rsqrt(sub(like(x, 1), square(x)))),
+    _INSIDE,
+    "the angle in [-pi/2, pi/2] whose sine is x",
+)
+acos = smooth(
+    "acos",
+    np.arccos,
+    lambda t, out, x: mul(t, neg(rsqrt(sub(like(x, 1), square(x))))),
+    _INSIDE,
+    "the angle in [0, pi] whose cosine is x",
+)
+atan = smooth(
+    "atan",
+    np.arctan,
+    lambda t, out, x: div(t, add(square(x), like(x, 1))),
+    _INSIDE,
+    "the angle in (-pi/2, pi/2) whose tangent is x",
+)
 
 atan2 = elementwise(
     "atan2",

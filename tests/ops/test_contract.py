@@ -364,3 +364,7 @@ def test_kernels_agree_with_the_numpy_meaning(pair):
             want = listed(p, p.numpy(*args, **params))
         for g, w in zip(listed(p, out), want, strict=True):
             agree(g, w, f"{name} {params}")
+
+
+def test_every_primitive_is_described():
+    assert [name for name, p in PRIMITIVES.items() if not p.doc] == []
