@@ -208,3 +208,12 @@ def disk() -> DiskCache:
 def use(cache: DiskCache | None) -> None:
     """Replace the process's cache (None: look at the environment again)."""
     _disk[:] = [] if cache is None else [cache]
+
+
+def _after_fork() -> None:
+    for cache in _disk:
+        cache._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -13,6 +13,7 @@ A helper is compiled once, to bitcode that is kept on disk like a kernel; a kern
 """
 
 import hashlib
+import os
 import platform
 import re
 import threading
@@ -164,6 +165,14 @@ class _Helpers:
 
 
 _helpers = _Helpers()
+
+
+def _after_fork() -> None:
+    _helpers.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _helper_word(name: str) -> Word:

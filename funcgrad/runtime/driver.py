@@ -20,6 +20,7 @@ from numba.core import cgutils, types
 
 from funcgrad.runtime import blas, cache, compile, driver_native, frontend, kernels, loader, system_words
 from funcgrad.runtime import driver_native as layout
+from funcgrad.runtime.counters import counters
 from funcgrad.runtime.pointers import Word
 
 PREFIX = "fg_driver_"
@@ -102,7 +103,7 @@ class Driver:
         for name, flags in METHODS.items():
             self._definitions[name] = _MethodDef(name.encode(), self.entries[name], flags, None)
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-        self.acquire = kind(self.entries["acquire_block"])
+        self.prepare = kind(self.entries["prepare"])
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
         self.release = kind(self.entries["release_block"])
 
@@ -163,7 +164,8 @@ def _keep(code: bytes, store: bool = True) -> None:
         if store:
             cache.disk().put(_key(), code)
         if _Once.made is None:
-            _Once.made = Driver(code)
+            _Once.made = made = Driver(code)
+            counters.launches_of = lambda: int(made.environment[layout.E_LAUNCHES // 8])
 
 
 def companion() -> kernels.Companion | None:

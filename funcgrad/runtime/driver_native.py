@@ -43,8 +43,9 @@ E_BLAS_BEFORE = 248
 E_BLAS_LOCK = 256
 E_AS_INT = 264  # PyLong_AsLongLong
 E_INCREF = 272  # Py_IncRef
-E_BLOCKS = 280  # free blocks: two for each size class
-E_BYTES_TOTAL = 280 + 16 * 64
+E_LAUNCHES = 280  # native steps run by this process so far
+E_BLOCKS = 288  # free blocks: two for each size class
+E_BYTES_TOTAL = 288 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -58,7 +59,8 @@ S_SCRATCH_STRIDE = 56  # bytes from one thread's scratch to the next
 S_LONG = 64  # 1: release the GIL
 S_BLAS = 72  # 1: has matrix products
 S_CHECKS = 80  # 1: some kernel checks indices
-S_BYTES_TOTAL = 88
+S_STEPS = 88  # native steps, all stretches together
+S_BYTES_TOTAL = 96
 
 # ---- block: the private memory of one call: 64 bytes of error, then addresses, buffers, arena, scratch ---------
 B_ERROR = 0  # step + 1, then the kernel's error record (check + 1, index, size)
@@ -440,6 +442,12 @@ def refuse(env):
     return call2(peek(env + E_BYTES), 0, 0)
 
 
+def prepare(env, state):
+    """A block for one call, counted; 0 without memory."""
+    atomic_add(env + E_LAUNCHES, peek(state + S_STEPS))
+    return acquire_block(env, peek(state + S_CLASS))
+
+
 def call_arrays(self, args, count):
     """Builtin method, METH_FASTCALL: exact ndarrays, inputs then outputs."""
     state = peek(self + O_DATA)
@@ -447,7 +455,7 @@ def call_arrays(self, args, count):
     wanted = peek(state + S_ADDRESSES)
     if count != wanted:
         return refuse(env)
-    block = acquire_block(env, peek(state + S_CLASS))
+    block = prepare(env, state)
     if block == 0:
         return refuse(env)
     bases = block + B_BASES
@@ -472,7 +480,7 @@ def call_packed(self, packed):
     wanted = peek(state + S_ADDRESSES)
     if peek(packed + O_SIZE) != wanted * 8:
         return refuse(env)
-    block = acquire_block(env, peek(state + S_CLASS))
+    block = prepare(env, state)
     if block == 0:
         return refuse(env)
     bases = block + B_BASES
@@ -492,7 +500,7 @@ def call_direct(self, args, count):
     wanted = peek(state + S_ADDRESSES)
     if count != wanted:
         return refuse(env)
-    block = acquire_block(env, peek(state + S_CLASS))
+    block = prepare(env, state)
     if block == 0:
         return refuse(env)
     bases = block + B_BASES
@@ -537,9 +545,10 @@ FUNCTIONS = {
     "run": 4,
     "answer": 3,
     "refuse": 1,
+    "prepare": 2,
     "call_arrays": 3,
     "call_packed": 2,
     "call_direct": 3,
     "call_stretch": 2,
 }
-ENTRIES = ("worker", "call_arrays", "call_packed", "call_direct", "call_stretch", "acquire_block", "release_block")
+ENTRIES = ("worker", "prepare", "call_arrays", "call_packed", "call_direct", "call_stretch", "release_block")

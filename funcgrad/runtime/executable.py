@@ -100,6 +100,7 @@ class Executable:
             (layout.S_SCRATCH_STRIDE, stride),
             (layout.S_LONG, int(self._cost > LONG)),
             (layout.S_BLAS, int(any(not isinstance(s, KernelStep | HostStep) for s in self.program.steps))),
+            (layout.S_STEPS, sum(not isinstance(s, HostStep) for s in self.program.steps)),
             (layout.S_CHECKS, int(any(s.checks for s in steps))),
         ):
             state[offset // 8] = value
@@ -149,7 +150,7 @@ class Executable:
 
     def _run_hosted(self, packed: bytes) -> None:
         env = self._driver.env_address
-        block = self._driver.acquire(env, self._class)
+        block = self._driver.prepare(env, array_address(self._state))
         if not block:
             self.check(b"")
         try:

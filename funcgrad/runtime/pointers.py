@@ -9,7 +9,6 @@ however many buffers there are. The metadata is dropped before machine code is c
 that reuses an input's memory at the same positions stays right: nothing moves a load below a store.
 """
 
-import inspect
 from typing import Any
 
 from llvmlite import ir
@@ -67,7 +66,7 @@ class Word(types.Callable):
 
     def __init__(self, name, typer):
         self.typer, self.known = typer, {}
-        self.arity = len(inspect.signature(typer).parameters) - 1
+        self.arity = typer.__code__.co_argcount - 1
         super().__init__(name=f"word({name},{id(typer)})")
 
     def get_call_type(self, context: Any, args, kws):

@@ -155,11 +155,11 @@ def test_kernel_is_compiled_once_and_then_loaded(fresh):
     before = counters.snapshot()
     for _ in range(2):
         np.testing.assert_array_equal(elementwise("x0[i] + f64(41.5)", ["f64"], "f64", x), x + 41.5)
-    assert counters.since(before) == {"compiled": 1, "loaded": 0, "reused": 1, "executables": 2}
+    assert counters.since(before) == {"compiled": 1, "loaded": 0, "reused": 1, "executables": 2, "launches": 2}
     kernels._Known.address.clear()
     before = counters.snapshot()
     np.testing.assert_array_equal(elementwise("x0[i] + f64(41.5)", ["f64"], "f64", x), x + 41.5)
-    assert counters.since(before) == {"compiled": 0, "loaded": 1, "reused": 0, "executables": 1}
+    assert counters.since(before) == {"compiled": 0, "loaded": 1, "reused": 0, "executables": 1, "launches": 1}
 
 
 def test_truncated_kernel_is_compiled_again(fresh):
