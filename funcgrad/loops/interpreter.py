@@ -16,7 +16,9 @@ from funcgrad.loops.nest import Nest, Pass, Reduction, Store
 from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program, Ref, View
 
 
-def run(program: Program, inputs: Sequence[Any], kernel: Callable[[KernelStep, "_Memory"], None] | None = None) -> list[np.ndarray]:
+def run(
+    program: Program, inputs: Sequence[Any], kernel: Callable[[KernelStep, "_Memory"], None] | None = None
+) -> list[np.ndarray]:
     """The program's outputs for these inputs. Donated inputs are written over only in a copy. `kernel` runs a kernel's step
     in some other way (runtime/cuda.py: in the simulator)."""
     memory = _Memory(program, inputs)

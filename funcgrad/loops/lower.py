@@ -23,6 +23,7 @@ INT64 = np.dtype(np.int64)
 SPLIT = 1 << 19
 SPLIT_COLUMNS = 1 << 22  # where several values are kept, and threads can share these
 PART = 1 << 15  # elements of a part, about
+PARTS = 8  # at least so many
 _FOLDS = frozenset({"add", "mul", "max", "min", "and", "or", "xor"})
 
 
@@ -140,11 +141,11 @@ class Lowering:
             kept *= 1 if i in axes else n
         if total > (SPLIT if kept == 1 else SPLIT_COLUMNS) and kept < 4096 and axes[0] == 0:
             n = v.shape[0]
-            if len(axes) > 1 and n >= 16 and total // n // kept >= 256:
+            if len(axes) > 1 and n >= 2 * PARTS and total // n // kept >= PART >> 7:
                 part = reduce_node(self.graph, v, axes[1:], op, dtype)
                 return self.fold(part, (0,), op, dtype)
             rows = max(1, PART * n // total)
-            if n // rows >= 8:
+            if n // rows >= PARTS:
                 return self.in_parts(v, axes, rows, op, dtype)
         return reduce_node(self.graph, v, axes, op, dtype)
 

@@ -1,6 +1,7 @@
 """Random programs: what the whole machine wing computes, run by the interpreter, is what NumPy computes."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,7 @@ import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.core.aval import shaped
 from funcgrad.core.config import config
 from funcgrad.ir.evaluate import evaluate_numpy
+from funcgrad.loops import axes, draft, fuse, lower, tile
 from funcgrad.loops.compile import compile_program
 from funcgrad.loops.interpreter import run
 from funcgrad.ops.contract import dot_general
@@ -110,9 +112,27 @@ def programs(draw):
     return shapes, draw(choices), draw(st.integers(1, 14)), draw(st.integers(0, 3))
 
 
+# Thresholds so small that random programs cross them: folds in parts, tiles, rows kept in memory, small groups.
+TINY = {
+    lower: {"SPLIT": 3, "SPLIT_COLUMNS": 5, "PART": 2, "PARTS": 2},
+    tile: {"TILE": 2},
+    draft: {"ROW_BYTES": 16},
+    fuse: {"LONE_FOLD": 9, "MEMBERS": 4, "DEEPEST": 3},
+    axes: {"NARROW": 2},
+}
+
+
+@pytest.mark.parametrize("thresholds", [{}, TINY], ids=["normal", "tiny"])
+def test_the_interpreter_agrees_with_numpy(thresholds, monkeypatch):
+    for module, values in thresholds.items():
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+    agree()
+
+
 @settings(max_examples=300, deadline=None)
 @given(programs())
-def test_the_interpreter_agrees_with_numpy(program):
+def agree(program):
     shapes, data, length, extra = program
     dtype = np.dtype(np.float64)
 
