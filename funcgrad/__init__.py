@@ -8,6 +8,8 @@ This file holds names only. Nothing is compiled by an import.
 
 from funcgrad import errors, lax, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
+from funcgrad.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from funcgrad.api.devices import (
     Device,
     block_until_ready,
@@ -21,7 +23,7 @@ from funcgrad.api.devices import (
 from funcgrad.api.explain import explain
 from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
-from funcgrad.api.jit import jit
+from funcgrad.api.jit import clear_caches, jit
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
 from funcgrad.api.vectorize import vmap
 from funcgrad.bridge.array import Array
@@ -45,7 +47,12 @@ __all__ = [
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
+    "clear_caches",
+    "closure_convert",
     "config",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
     "debug_nans",
     "default_backend",
     "default_device",

@@ -96,19 +96,19 @@ def test_no_import_inside_a_function():
 
 
 def seconds(code):
-    """Best of four wall times of a new interpreter, the first of which may have to write bytecode."""
+    """Wall time of a new interpreter."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    best = float("inf")
-    for _ in range(4):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, env=env, cwd=PACKAGE.parent)
-        best = min(best, time.perf_counter() - start)
-    return best
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, env=env, cwd=PACKAGE.parent)
+    return time.perf_counter() - start
 
 
 def test_import_time():
-    """At most 100 ms above numpy, numba and scipy.linalg; three times that here, since the machine may be busy."""
-    assert seconds("import funcgrad") < seconds(FOUNDATION) + 0.3
+    """At most 100 ms above numpy, numba and scipy.linalg. Half of their time is allowed here, since the machine may be busy."""
+    seconds("import funcgrad")  # writes bytecode
+    rounds = [(seconds("import funcgrad"), seconds(FOUNDATION)) for _ in range(5)]
+    ours, theirs = map(min, zip(*rounds))
+    assert ours < 1.5 * theirs + 0.1
 
 
 def test_import_compiles_nothing(tmp_path):
