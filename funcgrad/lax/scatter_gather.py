@@ -9,7 +9,7 @@ from typing import Any
 
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import static_ints
-from funcgrad.numpy._promote import as_value, cast
+from funcgrad.numpy._promote import as_value, value_in, cast
 from funcgrad.numpy.index import mode_of
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import index as ops
@@ -53,7 +53,7 @@ def _scatter(name: str, op: Callable[..., Any], doc: str, change: Callable[..., 
         unique_indices: bool = False, mode: Any = None,
     ) -> Any:  # fmt: skip
         x, i = as_value(operand, f"lax.{name}", "operand"), as_value(scatter_indices, f"lax.{name}", "scatter_indices")
-        u = cast(as_value(updates, f"lax.{name}", "updates"), x.dtype)
+        u = value_in(updates, x.dtype, f"lax.{name}", "updates")
         return op(
             x,
             i,

@@ -82,6 +82,12 @@ def as_value(x: Any, name: str, arg: str = "a") -> Value:
     return x if isinstance(x, Value) else scalar_array(x)
 
 
+def value_in(x: Any, dtype: np.dtype, name: str, arg: str = "a") -> Value:
+    """`x` as an Array or a tracer of this dtype; a Python scalar is converted from its full precision."""
+    x = cast(x if isinstance(x, Value) else operand(x, name, arg), dtype)
+    return x if isinstance(x, Value) else scalar_array(x)
+
+
 def scalar_array(x: Any) -> Value:
     """A scalar literal as a 0-d Array."""
     aval = aval_of(x)

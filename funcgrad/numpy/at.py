@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, message
-from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, operand, scalar_array
+from funcgrad.numpy._promote import broadcast_shapes_of, broadcast_value, cast, operand
 from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.elementwise import divide
 from funcgrad.numpy.index import mode_of, read_with, target
@@ -13,7 +15,7 @@ from funcgrad.ops import elementwise as ew
 from funcgrad.ops.index import ScatterDimensionNumbers, scatter, scatter_add, scatter_max, scatter_min, scatter_mul
 from funcgrad.ops.shape import expand_dims, full, rev, squeeze
 from funcgrad.trace.interpreter import Tracer
-from funcgrad.trace.value import Value
+from funcgrad.trace.value import Value, aval_of
 
 
 class At:
@@ -114,8 +116,7 @@ class Ref:
         x = self.array
         mode = mode_of(mode, f"x.at[i].{name}")
         y = operand(values, f"ndarray.at[i].{name}", "values")
-        y = y if isinstance(y, Value) else scalar_array(y)
-        if y.aval.dtype in dt.COMPLEXES and x.aval.dtype not in dt.COMPLEXES:
+        if aval_of(y).dtype in dt.COMPLEXES and x.aval.dtype not in dt.COMPLEXES:
             raise DtypeError(
                 message(
                     f"x.at[i].{name}: got {y.aval.str_short()} for {x.aval.str_short()}",
@@ -123,32 +124,39 @@ class Ref:
                     "v.real, or x.astype(complex) first",
                 )
             )
-        y = cast(y, x.aval.dtype) if x.aval.dtype != y.aval.dtype else y
-        y = change(y) if change is not None else y
+        y = cast(y, x.aval.dtype)
+        if change is not None:
+            y = change(y) if isinstance(y, Value) else np.negative(y)
         mask = _plain_mask(x, self.index)
-        if mask is not None and not y.aval.ndim:
+        if mask is not None and not aval_of(y).ndim:
             return _masked_update(op, x, mask, y)
         index = self.index if wrap_negative_indices else _unsigned(self.index)
         where = target(x.aval.shape, index, mode)
-        if len(y.aval.shape) > len(where.result) and set(y.aval.shape[: len(y.aval.shape) - len(where.result)]) <= {1}:
-            y = squeeze(y, dimensions=tuple(range(len(y.aval.shape) - len(where.result))))  # as NumPy assigns
-        try:
-            fits = broadcast_shapes_of([y.aval.shape, where.result]) == where.result
-        except ShapeError:
-            fits = False
-        if not fits:
-            raise ShapeError(
-                message(
-                    f"x.at[i].{name}: got values of shape {y.aval.shape} where x[i] has shape {where.result}",
-                    "values that broadcast to the shape of x[i]",
-                    "v[:, None], or .reshape",
-                )
-            )
-        y = broadcast_value(y, where.result)
+        y = _fitted(y, where.result, name) if isinstance(y, Value) else full(where.result, y)
         y = squeeze(y, dimensions=where.squeezed) if where.squeezed else y
         y = rev(y, dimensions=where.reversed) if where.reversed else y
         numbers = ScatterDimensionNumbers(where.windows, where.inserted, where.named)
         return op(x, where.indices, y, dimension_numbers=numbers, mode=where.mode, unique_indices=bool(unique_indices))
+
+
+def _fitted(y: Any, shape: tuple[int, ...], name: str) -> Any:
+    """Values repeated to the shape of x[i]; extents of 1 in front are dropped, as NumPy's assignment drops them."""
+    extra = y.aval.ndim - len(shape)
+    if extra > 0 and set(y.aval.shape[:extra]) <= {1}:
+        y = squeeze(y, dimensions=tuple(range(extra)))
+    try:
+        fits = broadcast_shapes_of([y.aval.shape, shape]) == shape
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            message(
+                f"x.at[i].{name}: got values of shape {y.aval.shape} where x[i] has shape {shape}",
+                "values that broadcast to the shape of x[i]",
+                "v[:, None], or .reshape",
+            )
+        )
+    return broadcast_value(y, shape)
 
 
 def _unsigned(index: Any) -> Any:
@@ -170,7 +178,8 @@ def _masked_update(op: Callable[..., Any], x: Value, mask: Any, y: Any) -> Any:
     """One value at the places of a traced mask: a choice, whose shape does not depend on the mask."""
     rank = mask.aval.ndim
     mask = expand_dims(mask, dimensions=tuple(range(rank, x.aval.ndim))) if rank < x.aval.ndim else mask
-    mask, y = broadcast_value(mask, x.aval.shape), broadcast_value(as_value(y, "at"), x.aval.shape)
+    mask = broadcast_value(mask, x.aval.shape)
+    y = broadcast_value(y, x.aval.shape) if isinstance(y, Value) else full(x.aval.shape, y)
     changed = {scatter: lambda: y, scatter_add: lambda: ew.add(x, y), scatter_mul: lambda: ew.mul(x, y),
                scatter_min: lambda: ew.min(x, y), scatter_max: lambda: ew.max(x, y)}[op]()  # fmt: skip
     return ew.select_n(mask, x, changed)

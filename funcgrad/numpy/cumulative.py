@@ -6,7 +6,7 @@ from typing import Any
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_dtype, common_inexact
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import not_equal
 from funcgrad.numpy.elementwise import divide, multiply, subtract
 from funcgrad.numpy.join import concatenate
@@ -109,9 +109,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     x = ravel(as_value(ary, "ediff1d", "ary"))
     out = [diff(x)]
     if to_begin is not None:
-        out.insert(0, ravel(cast(as_value(to_begin, "ediff1d", "to_begin"), x.dtype)))
+        out.insert(0, ravel(value_in(to_begin, x.dtype, "ediff1d", "to_begin")))
     if to_end is not None:
-        out.append(ravel(cast(as_value(to_end, "ediff1d", "to_end"), x.dtype)))
+        out.append(ravel(value_in(to_end, x.dtype, "ediff1d", "to_end")))
     return concatenate(out)
 
 

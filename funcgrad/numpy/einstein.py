@@ -34,8 +34,7 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
     """The letters of each operand, those of the output, and the operands."""
     if not isinstance(subscripts, str):
         # einsum(x, [0, 1], y, [1, 2], [0, 2])
-        subscripts, *operands = opt_einsum.parser.convert_interleaved_input((subscripts, *operands))  # type: ignore[misc,assignment]
-        operands = tuple(operands)
+        subscripts, operands = opt_einsum.parser.convert_interleaved_input((subscripts, *operands))
     xs = [as_value(x, "einsum", f"operands[{i}]") for i, x in enumerate(operands)]
     try:
         inputs, output, _ = opt_einsum.parser.parse_einsum_input((subscripts, *[_Shape(x.shape) for x in xs]))

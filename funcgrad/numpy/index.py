@@ -457,6 +457,8 @@ def _along(index: Any, kind: Any, extents: tuple[int, ...], block_dims: tuple[in
     """An index array repeated over the places of the updates: along the block's axes, one strided axis, or all alike."""
     if kind == "all":
         return np.broadcast_to(index, extents)
+    if index.shape == extents:
+        return index
     dims = block_dims[len(block_dims) - index.ndim :] if kind == "block" else (kind,)
     if isinstance(index, np.ndarray):
         shape = [1] * len(extents)

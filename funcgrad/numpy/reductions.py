@@ -21,6 +21,7 @@ from funcgrad.numpy._promote import (
     inexact_dtype,
     operand,
     scalar_array,
+    value_in,
 )
 from funcgrad.numpy.elementwise import add, maximum, minimum, multiply, subtract
 from funcgrad.ops import elementwise as ew
@@ -345,7 +346,7 @@ def var(
     result = inexact_dtype(x.dtype) if dtype is None else dt.canonical(dtype)
     work = _work_dtype(inexact_dtype(dt.promote_dtypes(inexact_dtype(x.dtype), inexact_dtype(result))))
     x = cast(x, work)
-    center = _mean(x, axes, keepdims=True, where=where) if mean is None else cast(as_value(mean, "var", "mean"), work)
+    center = _mean(x, axes, keepdims=True, where=where) if mean is None else value_in(mean, work, "var", "mean")
     centered = subtract(x, center)
     if work in dt.COMPLEXES:
         real, imag = ew.real(centered), ew.imag(centered)

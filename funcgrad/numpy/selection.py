@@ -19,6 +19,7 @@ from funcgrad.numpy._promote import (
     common_shape,
     operand,
     scalar_array,
+    value_in,
 )
 from funcgrad.numpy.compare import truth
 from funcgrad.numpy.index import mode_of, read_with
@@ -364,7 +365,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "insert"))
     n = x.shape[i]
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else static_array(obj, "insert", "obj")
-    new = cast(as_value(values, "insert", "values"), x.dtype)
+    new = value_in(values, x.dtype, "insert", "values")
     scalar = places.ndim == 0
     places = np.atleast_1d(places)
     if ((places < -n) | (places > n)).any():

@@ -1,0 +1,356 @@
+"""Order statistics and correlations: median, quantile, percentile, cov, corrcoef; and the forms that leave out NaN."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import axes_of, static_int
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, value_in
+from funcgrad.numpy.compare import isnan
+from funcgrad.numpy.contract import matmul
+from funcgrad.numpy.cumulative import cumprod, cumsum
+from funcgrad.numpy.diagonals import diagonal
+from funcgrad.numpy.elementwise import conj, divide, maximum, multiply, sqrt, subtract
+from funcgrad.numpy.join import concatenate
+from funcgrad.numpy.reductions import argmax, argmin, average, keep, max, mean, min, prod, sum
+from funcgrad.numpy.selection import take_along_axis, where
+from funcgrad.numpy.structure import atleast_2d, expand_dims, matrix_transpose, moveaxis, reshape
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops._family import full, like
+from funcgrad.ops.sort import sort
+from funcgrad.trace.value import Value
+
+__all__ = [
+    "corrcoef", "cov", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
+    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "quantile",
+]  # fmt: skip
+
+# --- quantiles --------------------------------------------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _lines(x: Value, axis: Any, name: str) -> tuple[Any, tuple[int, ...]]:
+    """The reduced axes as one last axis."""
+    axes = axes_of(axis, x.ndim, name)
+    kept = [i for i in range(x.ndim) if i not in axes]
+    moved = moveaxis(x, tuple(axes), tuple(range(len(kept), x.ndim))) if axes else expand_dims(x, -1)
+    return reshape(moved, (*[x.shape[i] for i in kept], -1)) if axes else moved, axes
+
+
+def _quantile(name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, skip_nan: bool) -> Any:
+    if method not in _METHODS:
+        raise UsageError(message(f"fnp.{name}: got method={method!r}", ", ".join(map(repr, _METHODS)), "method='linear'"))
+    (x,) = common_inexact(as_value(a, name))
+    if x.dtype in dt.COMPLEXES:
+        raise UsageError(message(f"fnp.{name}: got complex numbers", "real ones", "x.real"))
+    p = value_in(np.asarray(q) if isinstance(q, (list, tuple)) else q, x.dtype, name, "q")
+    if p.ndim > 1:
+        raise ShapeError(message(f"fnp.{name}: got q of shape {p.shape}", "a scalar or a vector", "q.ravel()"))
+    lines, axes = _lines(x, axis, name)
+    n = lines.shape[-1]
+    if n == 0:
+        raise UsageError(
+            message(f"fnp.{name}: got {x.aval.str_short()}, empty along the axis", "at least one element", "check x.size first")
+        )
+    (ordered,) = sort(lines, dimension=lines.ndim - 1, is_stable=True, num_keys=1)
+    missing = isnan(lines)
+    if skip_nan:
+        count = cast(sum(ew.not_(missing), -1), x.dtype)
+        last = ew.max(ew.sub(count, like(count, 1)), like(count, 0))
+    else:
+        last = full(lines.shape[:-1], x.dtype.type(n - 1))
+    outs = [_at(ordered, last, p if p.ndim == 0 else p[k], method) for k in range(p.size if p.ndim else 1)]
+    bad = isnan(ordered[..., 0] if skip_nan else ordered[..., n - 1])
+    outs = [ew.select_n(bad, o, like(o, np.nan)) for o in outs]
+    outs = [keep(o, x, axes, keepdims) for o in outs]
+    return concatenate([expand_dims(o, 0) for o in outs], 0) if p.ndim else outs[0]
+
+
+def _at(ordered: Value, last: Any, p: Any, method: str) -> Any:
+    """The element at the fraction p of the places 0 to `last`, between two where it falls there."""
+    place = multiply(last, p)
+    low, high = ew.floor(place), ew.ceil(place)
+    if method == "nearest":
+        low = high = ew.round(place, rounding_method=1)
+    elif method == "lower":
+        high = low
+    elif method == "higher":
+        low = high
+    below, above = [_pick(ordered, i) for i in (low, high)]
+    if method == "midpoint":
+        return ew.mul(ew.add(below, above), like(below, 0.5))
+    if method != "linear":
+        return below
+    weight = ew.sub(place, low)
+    mixed = ew.add(ew.mul(below, ew.sub(like(weight, 1), weight)), ew.mul(above, weight))
+    # Between equal neighbours (infinities too) nothing is to be mixed.
+    return ew.select_n(ew.or_(ew.eq(below, above), ew.eq(weight, like(weight, 0))), mixed, below)
+
+
+def _pick(ordered: Value, place: Any) -> Any:
+    places = expand_dims(ew.convert(place, dt.int64), -1)
+    return take_along_axis(ordered, places, -1, mode="clip")[..., 0]
+
+
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """The value below which the fraction q of the elements along `axis` lies; NaN where there is one.
+
+    Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two elements:
+    "linear", "lower", "higher", "midpoint", "nearest". weights: must be None.
+    """
+    check_unsupported("quantile", out=out, overwrite_input=overwrite_input)
+    _no_weights("quantile", weights)
+    return _quantile("quantile", a, q, axis, method, keepdims, False)
+
+
+def _no_weights(name: str, weights: Any) -> None:
+    if weights is not None:
+        raise UsageError(message(f"fnp.{name}: got weights", "None", "repeat the elements with fnp.repeat"))
+
+
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """`quantile` of the elements that are not NaN; NaN where there is none."""
+    check_unsupported("nanquantile", out=out, overwrite_input=overwrite_input)
+    _no_weights("nanquantile", weights)
+    return _quantile("nanquantile", a, q, axis, method, keepdims, True)
+
+
+def _percent(q: Any, name: str) -> Any:
+    if isinstance(q, (int, float)):
+        return q / 100.0
+    p = as_value(np.asarray(q) if isinstance(q, (list, tuple)) else q, name, "q")
+    return divide(p, 100) if p.dtype in dt.INEXACT else divide(cast(p, dt.float64), 100.0)
+
+
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """`quantile` with q in percent."""
+    return quantile(a, _percent(q, "percentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    weights: Any = None,
+) -> Any:  # fmt: skip
+    """`nanquantile` with q in percent."""
+    return nanquantile(a, _percent(q, "nanpercentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """The middle element along `axis`, or the mean of the two middle ones; NaN where there is one."""
+    check_unsupported("median", out=out, overwrite_input=overwrite_input)
+    return _quantile("median", a, 0.5, axis, "midpoint", keepdims, False)
+
+
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """`median` of the elements that are not NaN; NaN where there is none."""
+    check_unsupported("nanmedian", out=out, overwrite_input=overwrite_input)
+    return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, True)
+
+
+# --- without NaN ------------------------------------------------------------------------------------------------------------
+
+
+def _present(a: Any, name: str, where_: Any = None) -> tuple[Any, Any]:
+    """The array, and where its elements are numbers (and count)."""
+    x = as_value(a, name)
+    mask = ew.not_(isnan(x))
+    if where_ is not None:
+        mask = ew.and_(mask, broadcast_value(as_value(where_, name, "where"), x.shape))
+    return x, mask
+
+
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+) -> Any:
+    """`sum` of the elements that are not NaN."""
+    x, mask = _present(a, "nansum", where)
+    return sum(x, axis, dtype, out, keepdims, initial, mask)
+
+
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+) -> Any:
+    """`prod` of the elements that are not NaN."""
+    x, mask = _present(a, "nanprod", where)
+    return prod(x, axis, dtype, out, keepdims, initial, mask)
+
+
+def _nan_extremum(
+    name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where_: Any
+) -> Any:
+    x, mask = _present(a, name, where_)
+    if x.dtype not in dt.FLOATS:
+        return f(x, axis, out, keepdims, initial, where_)
+    check_unsupported(name, out=out)
+    axes = axes_of(axis, x.ndim, name)
+    found = f(ew.select_n(mask, like(x, worst), x), axes, keepdims=keepdims, initial=initial)
+    if initial is not None:
+        return found
+    none = ew.eq(sum(mask, axes, keepdims=keepdims), np.int64(0))
+    return ew.select_n(none, found, like(found, np.nan))
+
+
+def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """`max` of the elements that are not NaN; NaN where there is none."""
+    return _nan_extremum("nanmax", max, -np.inf, a, axis, out, keepdims, initial, where)
+
+
+def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    """`min` of the elements that are not NaN; NaN where there is none."""
+    return _nan_extremum("nanmin", min, np.inf, a, axis, out, keepdims, initial, where)
+
+
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    """`mean` of the elements that are not NaN; NaN where there is none."""
+    x, mask = _present(a, "nanmean", where)
+    return mean(x, axis, dtype, out, keepdims, where=mask)
+
+
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """`var` of the elements that are not NaN; NaN where there are not more than ddof."""
+    check_unsupported("nanvar", out=out)
+    x, mask = _present(a, "nanvar", where)
+    (x,) = common_inexact(x if dtype is None else cast(x, dt.canonical(dtype)))
+    axes = axes_of(axis, x.ndim, "nanvar")
+    center = nanmean(x, axes, keepdims=True, where=where) if mean is None else mean
+    off = subtract(ew.select_n(mask, like(x, 0), x), center)
+    squares = ew.real(multiply(off, conj(off))) if x.dtype in dt.COMPLEXES else multiply(off, off)
+    count = cast(sum(mask, axes, keepdims=keepdims), squares.dtype)
+    left = subtract(count, ddof)
+    out_ = divide(sum(squares, axes, keepdims=keepdims, where=mask), maximum(left, 1))
+    return ew.select_n(ew.le(left, like(left, 0)), out_, like(out_, np.nan))
+
+
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The square root of `nanvar`."""
+    check_unsupported("nanstd", out=out)
+    return sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
+
+
+def _nan_arg(name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    x, mask = _present(a, name)
+    if x.dtype not in dt.FLOATS:
+        return f(x, axis, out, keepdims)
+    found = f(ew.select_n(mask, like(x, worst), x), axis, out, keepdims)
+    # A line of nothing but NaN has no such place: -1, as an error would depend on the numbers.
+    none = ew.eq(sum(mask, axis, keepdims=bool(keepdims)), np.int64(0))
+    return ew.select_n(none, found, np.int64(-1))
+
+
+def nanargmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    """`argmax` of the elements that are not NaN; -1 where there is none."""
+    return _nan_arg("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
+
+
+def nanargmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    """`argmin` of the elements that are not NaN; -1 where there is none."""
+    return _nan_arg("nanargmin", argmin, np.inf, a, axis, out, keepdims)
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """`cumsum` with NaN as 0."""
+    x, mask = _present(a, "nancumsum")
+    return cumsum(where(mask, x, 0), axis, dtype, out)
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """`cumprod` with NaN as 1."""
+    x, mask = _present(a, "nancumprod")
+    return cumprod(where(mask, x, 1), axis, dtype, out)
+
+
+# --- correlations -----------------------------------------------------------------------------------------------------------
+
+
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None, aweights: Any = None,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The covariance matrix of variables (rows; with rowvar=False columns) over observations.
+
+    Args: m, y: matrices or vectors; y adds variables. bias, ddof: divide by n - ddof (default 1; bias=True: 0). fweights: how often each
+    observation counts. aweights: how much.
+    """
+    x = as_value(m, "cov", "m")
+    parts = [x] if y is None else [x, as_value(y, "cov", "y")]
+    parts = [cast(v, dt.canonical(dtype)) for v in parts] if dtype is not None else list(common_inexact(*parts))
+    if any([v.ndim > 2 for v in parts]):
+        raise ShapeError(
+            message(
+                f"fnp.cov: got {[v.aval.str_short() for v in parts]}", "vectors or matrices", "x.reshape(variables, observations)"
+            )
+        )
+    rows = [matrix_transpose(v) if not rowvar and v.ndim == 2 and v.shape[0] != 1 else atleast_2d(v) for v in parts]
+    x = concatenate(rows, 0)
+    shift = (0 if bias else 1) if ddof is None else static_int(ddof, "cov", "ddof")
+    weights: Any = None
+    for w, arg in ((fweights, "fweights"), (aweights, "aweights")):
+        if w is not None:
+            v = value_in(w, x.dtype, "cov", arg)
+            if v.shape != (x.shape[1],):
+                raise ShapeError(
+                    message(
+                        f"fnp.cov: got {arg} of shape {v.shape}", f"one weight an observation ({x.shape[1]})", f"{arg}.ravel()"
+                    )
+                )
+            weights = v if weights is None else multiply(weights, v)
+    if weights is None:
+        center, left = mean(x, 1, keepdims=True), np.maximum(x.shape[1] - shift, 0)
+        weighted = subtract(x, center)
+        factor: Any = x.dtype.type(left) if x.dtype in dt.INEXACT else left
+    else:
+        center, total = average(x, 1, broadcast_value(weights, x.shape), returned=True, keepdims=True)
+        total = total[0, 0]
+        if shift == 0:
+            factor = total
+        elif aweights is None:
+            factor = subtract(total, shift)
+        else:
+            spread = sum(multiply(weights, value_in(aweights, x.dtype, "cov")))
+            factor = subtract(total, divide(multiply(spread, shift), total))
+        weighted = multiply(subtract(x, center), weights)
+    out = divide(matmul(weighted, conj(matrix_transpose(subtract(x, center)))), factor)
+    return out[0, 0] if out.shape == (1, 1) else out
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The correlation matrix: `cov` with every variable divided by its standard deviation, cut to [-1, 1]."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return divide(c, c)
+    size = sqrt(ew.real(diagonal(c)) if c.dtype in dt.COMPLEXES else diagonal(c))
+    c = divide(divide(c, expand_dims(size, 1)), expand_dims(size, 0))
+    if c.dtype in dt.COMPLEXES:
+        return ew.complex(*[ew.max(ew.min(p, like(p, 1)), like(p, -1)) for p in (ew.real(c), ew.imag(c))])
+    return ew.max(ew.min(c, like(c, 1)), like(c, -1))
