@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
 
+from funcgrad.core.lazy import LazyModule
+
+special: Any = LazyModule("scipy.special")
 _UNSIGNED = {"i": "u", "u": "u", "b": "u"}
 
 
@@ -96,11 +98,11 @@ UNARY: dict[str, Callable[[np.ndarray], Any]] = {
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
-    "erf": scipy.special.erf,
-    "erfc": scipy.special.erfc,
-    "erf_inv": scipy.special.erfinv,
-    "lgamma": scipy.special.gammaln,
-    "digamma": scipy.special.psi,
+    "erf": lambda x: special.erf(x),
+    "erfc": lambda x: special.erfc(x),
+    "erf_inv": lambda x: special.erfinv(x),
+    "lgamma": lambda x: special.gammaln(x),
+    "digamma": lambda x: special.psi(x),
     "logistic": _logistic,
     "is_finite": np.isfinite,
     "not": _bool_or(np.logical_not, np.invert),

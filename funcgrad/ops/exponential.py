@@ -4,14 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.lazy import LazyModule
 from funcgrad.ops import _complex as cx
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.arithmetic import div, mul, rsqrt, square, sub
 from funcgrad.trace.interpreter import Operator
+
+special: Any = LazyModule("scipy.special")
 
 
 def smooth(name: str, numpy: Callable[..., Any], slope: Callable[..., Any], samples: Any, doc: str = "") -> Operator:
@@ -45,14 +47,14 @@ def _logistic_numpy(x: np.ndarray) -> np.ndarray:
         left, one = x.real < 0, x.dtype.type(1)
         e = np.exp(np.where(left, x, -x))
         return np.where(left, e, one) / (one + e)
-    return scipy.special.expit(x) if x.dtype not in NARROW else scipy.special.expit(x.astype(np.float32)).astype(x.dtype)
+    return special.expit(x) if x.dtype not in NARROW else special.expit(x.astype(np.float32)).astype(x.dtype)
 
 
 def _log1p_numpy(x: np.ndarray) -> np.ndarray:
     if x.dtype not in dt.COMPLEXES:
         return np.log1p(x)
     # NumPy's complex log1p is log(1 + z), which loses what a small z has; SciPy's loses the sign of a zero.
-    out = np.array(scipy.special.log1p(x))
+    out = np.array(special.log1p(x))
     out.imag = np.copysign(out.imag, x.imag)
     return out
 
