@@ -147,27 +147,27 @@ def _sweep(kernel: Kernel, p: PassForm, blocks: _Blocks, rows: int) -> Scope:
     deepest = 2 + nest.inner
     whole = Scope(deepest, dict(kernel.index), name_loads=loads_first(kernel, p))
     values: list[list[tuple[str, int]]] = [[] for _ in p.reductions]
+    stores: list[str] = []
     for row in range(rows):
-        scope = Scope(deepest, dict(kernel.index), statements=whole.statements, name_loads=whole.name_loads)
+        scope = whole
         if row:
+            scope = Scope(deepest, dict(kernel.index), statements=whole.statements, name_loads=whole.name_loads)
             axis = nest.outer + nest.inner - 1
             scope.index[axis] = f"({kernel.index[axis]} + {row})"
             scope.suffix = f"_{row}"
             scope.names = {k: v for k, v in whole.names.items() if scalars.depth(k) < deepest - 1}
             scope.bases = {k: v for k, v in whole.bases.items() if k[1] < deepest - 1}
-        elif rows > 1:
-            scope = whole
-        if row == 0:
-            scope = whole
+        else:
             _running(kernel, [r for r in p.reductions if r.running], blocks, scope)
         roots = [r.value for r in p.reductions]
-        texts = scalars.evaluate(roots, scope)
-        for k, (r, text) in enumerate(zip(p.reductions, texts, strict=True)):
+        first_stores = store_roots(p) if row == 0 else []
+        texts = scalars.evaluate(roots + first_stores, scope)
+        for k, (r, text) in enumerate(zip(p.reductions, texts, strict=False)):
             values[k].append(cast_value(kernel, r, text))
-    if p.stores:
-        texts = scalars.evaluate(store_roots(p), whole)
-        whole.at(deepest).extend(store_lines(kernel, p, texts, whole))
+        if row == 0:
+            stores = store_lines(kernel, p, texts[len(roots) :], whole)
     body = whole.at(deepest)
+    body += stores
     for r, found in zip(p.reductions, values, strict=True):
         if r.running:
             continue

@@ -25,8 +25,9 @@ from funcgrad.codegen.cuda import CUDA
 from funcgrad.codegen.printer import print_nest
 from funcgrad.codegen.target import COMPLEX_CODES, FLOAT_CODES, Source
 from funcgrad.codegen.vecmath import HELPERS, closure, interpreted
+from funcgrad.loops import interpreter
 from funcgrad.loops.nest import LANES, Nest
-from funcgrad.loops.program import KernelStep
+from funcgrad.loops.program import KernelStep, Program
 from funcgrad.runtime import intrinsics
 
 try:
@@ -358,12 +359,23 @@ def launch(
 def simulate(step: KernelStep, memory: Sequence[np.ndarray], threads: int = 2) -> np.ndarray:
     """Launch a program's step. `memory` holds, for each of its refs, the flat bytes (uint8) that the ref lies in.
     Returns the error record."""
-    dtypes = [o.dtype for o in step.nest.operands if o.role != "scratch"]
+    dtypes = [DTYPES[_code(o.dtype)] for o in step.nest.operands if o.role != "scratch"]
     operands = []
     for ref, data, dtype in zip(step.refs, memory, dtypes, strict=True):
-        stored = DTYPES[_code(dtype)]
-        skip = ref.offset % stored.itemsize
-        whole = data[skip:]
-        typed = whole[: whole.size // stored.itemsize * stored.itemsize].view(stored)
-        operands.append((typed, ref.offset // stored.itemsize))
+        skip = ref.offset % dtype.itemsize
+        usable = (data.size - skip) // dtype.itemsize * dtype.itemsize
+        operands.append((data[skip : skip + usable].view(dtype), ref.offset // dtype.itemsize))
     return launch(step.nest, operands, step.dims, step.extent, threads=threads)
+
+
+def run_program(program: Program, inputs: Sequence[Any]) -> list[np.ndarray]:
+    """A whole program with its kernels launched here (in the simulator, in the tests) and its other steps in NumPy.
+    Raises IndexError where a kernel's check failed."""
+
+    def kernel(step: KernelStep, memory: Any) -> None:
+        record = simulate(step, [memory.raw[ref.kind][ref.number] for ref in step.refs])
+        if record[0]:
+            message = step.checks[int(record[0]) - 1].message
+            raise IndexError(message.format(index=int(record[1]), size=int(record[2])))
+
+    return interpreter.run(program, inputs, kernel)
