@@ -10,6 +10,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core import source
 from funcgrad.core.config import config
 from funcgrad.core.errors import NanError, describe, message
+from funcgrad.ir.effects import silent
 from funcgrad.ir.jaxpr import Jaxpr, Literal, subjaxprs
 from funcgrad.ir.loop_rules import Call
 from funcgrad.trace.interpreter import floor, running
@@ -46,7 +47,7 @@ def check_outputs(prim: Any, outs: Sequence[Array], args: Sequence[Any], line: A
 def find_nan(jaxpr: Jaxpr, args: Sequence[Any]) -> None:
     """Run the program again, operator by operator, up to the one that gives the first NaN: NanError. Nothing where none does."""
     with running(floor()), config.override(debug_nans=False):
-        _walk(jaxpr, args)
+        _walk(silent(jaxpr), args)
 
 
 def _walk(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
 from funcgrad.core.errors import CompileError, message
 from funcgrad.ir.check import check
+from funcgrad.ir.effects import effectful
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var
 from funcgrad.loops import interpreter
@@ -72,7 +73,7 @@ def prepare(jaxpr: Jaxpr, donated: tuple[int, ...] = ()) -> Prepared:
             outs.append(Out("argument" if jaxpr.invars[i].aval is aval else "alias", i, aval))
         else:
             outs.append(Out("new", new.setdefault(x, len(new)), aval))
-    if not new:
+    if not new and not any(map(effectful, simple.eqns)):
         return Prepared(None, Jaxpr((), simple.invars, (), ()), (), tuple(outs), (), {})
     core = Jaxpr((), [simple.invars[i] for i in inputs], simple.eqns, list(new))
     program = compile_program(core, tuple([k for k, i in enumerate(inputs) if i in donated]))

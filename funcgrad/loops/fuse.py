@@ -390,6 +390,8 @@ def node_leaves(node: Node) -> list[Leaf]:
         return leaves(node.args[:1], node.shape) + leaves(node.args[1:], node.space)
     if node.kind == "dot":
         return list(node.args)  # type: ignore[arg-type]
+    if node.after is not None:
+        return [*leaves(node.args, node.space), (node.after, None, ())]
     return leaves(node.args, node.space)
 
 

@@ -58,13 +58,13 @@ class Node:
     assemble  `regions`, written one after another
     scatter   a copy of args[0] (a Ref over shape); then `template` at every index of `space`
     dot       a contraction by BLAS: `call` is a `contract.Contraction`
-    host      `call` on views of args; `results` are its nodes (this is the first)
+    host      `call` on views of args; `results` are its nodes (this is the first; there may be none, if it has effects)
     result    one more array of the host node args[0]
     """
 
     __slots__ = (
         "graph", "id", "kind", "shape", "size", "dtype", "strides", "template", "out", "args", "op", "space", "axes",
-        "regions", "call", "results", "uses", "must", "output", "input", "source", "messages",
+        "regions", "call", "results", "uses", "must", "output", "input", "source", "messages", "after",
         "inline", "linear", "depth", "weight", "loads", "pulled", "group", "stored", "leaves", "level", "turn",
     )  # fmt: skip
 
@@ -83,6 +83,7 @@ class Node:
         self.space: Shape = shape
         self.uses: list[tuple[Node, Ref, Shape]] = []  # who reads this node element by element, how, over which space
         self.must = False  # it has to exist in memory
+        self.after: Node | None = None  # the host node with effects that has to run before this one
         self.output: int | None = None
         self.input: int | None = None
         self.inline = False

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.ir import loop_rules as rules
+from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.loops.contract import dot_general, reduce_node
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
@@ -18,6 +19,7 @@ from funcgrad.loops.templates import KERNEL_DTYPES, cast_template, copy_template
 from funcgrad.loops.views import Strided
 
 INT64 = np.dtype(np.int64)
+BOOL = np.dtype(np.bool_)
 
 # A fold of more elements than this is cut into parts, so that threads can share it.
 SPLIT = 1 << 19
@@ -247,9 +249,14 @@ class Lowering:
             self.env[var] = node.view()
         for a in views:
             a.node.must = True
-        if results:
-            results[0].call = (eqn.primitive.name, HostCall(eqn.primitive, eqn.params, literals))
-            results[0].results = results
+        effect = effectful(eqn)
+        if not results and not effect:
+            return
+        node = results[0] if results else Node(self.graph, "host", (), BOOL)  # without results it is a place in the order
+        node.args, node.must, node.results = views, True, results
+        node.call = (eqn.primitive.name, HostCall(eqn.primitive, eqn.params, literals))
+        if effect:
+            node.after, self.effect = self.effect, node
 
     def output(self, number: int, atom: Any) -> None:
         v = self.value(atom)

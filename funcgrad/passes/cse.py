@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 
 
@@ -27,7 +28,7 @@ def share(jaxpr: Jaxpr) -> Jaxpr:
             inputs = tuple([env.get(x, x) if x.__class__ is Var else x for x in eqn.inputs])  # type: ignore[arg-type]
             if inputs != eqn.inputs:
                 eqn = eqn._replace(inputs=inputs)
-        if not eqn.primitive.effectful:
+        if not effectful(eqn):
             key = (eqn.primitive, *[_operand(x) if x.__class__ is Literal else x for x in eqn.inputs])
             if eqn.params:
                 key = (key, *[_param(item) for item in eqn.params.items()])

@@ -1,5 +1,6 @@
 """Drop dead equations: those without effects whose outputs nobody reads."""
 
+from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Jaxpr, Var
 
 
@@ -8,7 +9,7 @@ def prune(jaxpr: Jaxpr) -> Jaxpr:
     live: set[Var] = {x for x in jaxpr.outvars if x.__class__ is Var}  # type: ignore[misc]
     kept = []
     for eqn in reversed(jaxpr.eqns):
-        if eqn.primitive.effectful or not live.isdisjoint(eqn.outputs):
+        if not live.isdisjoint(eqn.outputs) or effectful(eqn):
             kept.append(eqn)
             live.update([x for x in eqn.inputs if x.__class__ is Var])  # type: ignore[misc]
     if len(kept) == len(jaxpr.eqns):

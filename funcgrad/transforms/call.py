@@ -10,6 +10,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
+from funcgrad.ir.effects import needed
 from funcgrad.ir.evaluate import evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.ir.loop_rules import Call
@@ -51,12 +52,13 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     split = split_jaxpr(jaxpr, unknown)
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
     with running(record.parent):  # type: ignore[arg-type]
-        outs = jit(*split.consts, *known_args, jaxpr=split.head, name=name) if split.head.outvars else []
+        outs = jit(*split.consts, *known_args, jaxpr=split.head, name=name) if needed(split.head) else []
     known_count = split.unknown_out.count(False)
     computed = iter(outs[known_count:])
     residuals = [next(computed) if i is None else known_args[i] for i in split.residuals]
     unknown_args = [x for x, u in zip(args, unknown, strict=True) if u]
-    tail_outs = record.record(jit, (*residuals, *unknown_args), {"jaxpr": split.tail, "name": name}) if split.tail.outvars else []
+    tail = {"jaxpr": split.tail, "name": name}
+    tail_outs = record.record(jit, (*residuals, *unknown_args), tail) if needed(split.tail) else []
     return merge(split.unknown_out, tail_outs, outs[:known_count])
 
 

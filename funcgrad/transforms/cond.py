@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import ShapeError, message
+from funcgrad.ir.effects import has_effects, needed
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Host
@@ -74,7 +75,7 @@ def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, branch
     index, *ops = args
     index_dim, *op_dims = dims
     lane = sum(aval_of(x).size // (max(size, 1) if d is not None else 1) for x, d in zip(ops, op_dims, strict=True))
-    if index_dim is not None and lane <= LANE_ELEMENTS:
+    if index_dim is not None and (lane <= LANE_ELEMENTS or any(map(has_effects, branches))):
         return _by_lane(size, args, dims, branches)
     first = [vmap_jaxpr(b, size, tuple(op_dims))[2] for b in branches]
     forced = tuple(index_dim is not None or any(d is not None for d in column) for column in zip(*first, strict=True))
@@ -143,7 +144,7 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
         heads.append((Jaxpr((), s.head.invars, eqns, outs), s.consts))
     programs, consts = with_common_inputs(heads)
     with running(record.parent):  # type: ignore[arg-type]
-        outs = cond(index, *consts, *known, branches=programs) if programs[0].outvars else []
+        outs = cond(index, *consts, *known, branches=programs) if any(map(needed, programs)) else []
     known_out, residuals = parts(outs, count)
     tails = []
     starts = np.cumsum([0, *map(len, avals)])
@@ -159,7 +160,7 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
                 all_res[next(mine)] = v
         renamed = {s.tail.invars[p]: all_known[i] for p, i in enumerate(s.residuals) if i is not None}
         tails.append(_rename(Jaxpr((), [*all_res, *all_known, *s.tail.invars[r:]], s.tail.eqns, s.tail.outvars), renamed))
-    if not tails[0].outvars:
+    if not any(map(needed, tails)):
         return merge(forced, [], known_out)
     tail_outs = record.record(cond, (index, *residuals, *known, *unknowns), {"branches": tuple(tails)})
     return merge(forced, tail_outs, known_out)

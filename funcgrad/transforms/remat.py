@@ -11,6 +11,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
+from funcgrad.ir.effects import effectful, silent_equation
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Call, View
@@ -97,8 +98,8 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
         now.append(eqn)
         if policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.inputs], **eqn.params):
             saved += eqn.outputs
-        else:
-            later.append(eqn)
+        elif (again := silent_equation(eqn)) is not None:  # its effects happen once, now
+            later.append(again)
     out_unknown = tuple(x in unknown for x in jaxpr.outvars)
     ins = [v for v in jaxpr.invars if v not in unknown]
     known_args = [x for x in args if record.knows(x)]
@@ -125,7 +126,7 @@ def _needed(eqns: Sequence[Eqn], outs: Sequence[Any]) -> list[Eqn]:
     wanted = {x for x in outs if not isinstance(x, Literal)}
     kept = []
     for eqn in reversed(eqns):
-        if eqn.primitive.effectful or any(v in wanted for v in eqn.outputs):
+        if effectful(eqn) or any(v in wanted for v in eqn.outputs):
             kept.append(eqn)
             wanted.update(x for x in eqn.inputs if not isinstance(x, Literal))
     return kept[::-1]

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
+from funcgrad.ir.effects import effectful, needed
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var, closed_over
 from funcgrad.ir.loop_rules import Host
@@ -132,7 +133,7 @@ def _invariant(head: Jaxpr, fixed: int) -> set[Var]:
     """The variables of `head` that depend on its first `fixed` inputs alone."""
     known = set(head.invars[:fixed])
     for eqn in head.eqns:
-        if not eqn.primitive.effectful and all(isinstance(x, Literal) or x in known for x in eqn.inputs):
+        if not effectful(eqn) and all(isinstance(x, Literal) or x in known for x in eqn.inputs):
             known.update(eqn.outputs)
     return known
 
@@ -162,11 +163,11 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     slices = {v: x for v, x in zip(head.invars[h + n_c + n_i :], k_x, strict=True)}
     stacked = [a for a in atoms if not (isinstance(a, Var) and (a in invariant or a in slices))]
     loop = Jaxpr((), head.invars, head.eqns, [*head.outvars[:known_out], *stacked])
-    before = Jaxpr((), head.invars[: h + n_c], [e for e in head.eqns if set(e.outputs) <= invariant], outside)
+    before = Jaxpr((), head.invars[: h + n_c], [e for e in head.eqns if e.outputs and set(e.outputs) <= invariant], outside)
     with running(record.parent):  # type: ignore[arg-type]
         outs = scan(
             *split.consts, *k_c, *k_i, *k_x, body=loop, consts=h + n_c, carry=n_i, length=length, reverse=reverse
-        ) if loop.outvars else []  # fmt: skip
+        ) if needed(loop) else []  # fmt: skip
         fixed = evaluate(current_apply, before, (), [*split.consts, *k_c]) if outside else []
     known, new = parts(outs, known_out)
     new_of, fixed_of = iter(new), iter(fixed)
@@ -185,7 +186,7 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     p_c, p_i, p_x = parts(range(r, len(split.tail.invars)), len(u_c), len(u_i))
     tail = reordered(split.tail, [*r_out, *p_c, *p_i, *r_in, *p_x], range(len(split.tail.outvars)))
     tail_params = {"body": tail, "consts": len(r_out) + len(u_c), "carry": len(u_i), "length": length, "reverse": reverse}
-    tail_outs = record.record(scan, (*values_out, *u_c, *u_i, *values_in, *u_x), tail_params) if tail.outvars else []
+    tail_outs = record.record(scan, (*values_out, *u_c, *u_i, *values_in, *u_x), tail_params) if needed(tail) else []
     return merge(split.unknown_out, tail_outs, known)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import UsageError, message
+from funcgrad.ir.effects import effectful, has_effects, silent
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var, closed_over
 from funcgrad.ir.loop_rules import Host
@@ -102,7 +103,7 @@ def _batch(
     moved = [batch_first(x, d, size) if m else x for x, d, m in zip(state, s_dims, batched, strict=True)]
     if test_dims[0] is not None:
         lane = sum(a.size for a in body.out_avals)
-        if lane <= LANE_ELEMENTS:
+        if lane <= LANE_ELEMENTS or has_effects(cond) or has_effects(body):
             params = {
                 "cond": cond,
                 "body": body,
@@ -176,7 +177,7 @@ def _count(record: Record, args: tuple[Any, ...], params: dict[str, Any]) -> int
     c, b, state = parts(known, params["cond_consts"], params["body_consts"])
     moving = [x is None for x in state]
     # The known carries must not depend on unknown ones; those are tangents, which steer nothing.
-    body, cond = params["body"], params["cond"]
+    body, cond = silent(params["body"]), params["cond"]  # its effects happen in the scan
     unknown = {v for v, x in zip(body.invars, [*b, *state], strict=True) if x is None}
     while True:
         reached = set(unknown)
@@ -225,7 +226,7 @@ def _needed(jaxpr: Jaxpr, outs: list[Any]) -> list[Eqn]:
     wanted = {x for x in outs if isinstance(x, Var)}
     kept = []
     for eqn in reversed(jaxpr.eqns):
-        if eqn.primitive.effectful or any(v in wanted for v in eqn.outputs):
+        if effectful(eqn) or any(v in wanted for v in eqn.outputs):
             kept.append(eqn)
             wanted.update(x for x in eqn.inputs if isinstance(x, Var))
     return kept[::-1]

@@ -1,0 +1,51 @@
+"""Which equations do something besides giving values: calls of the host, checks, and programs that hold such.
+
+Effects happen once for each run of the program that holds them, in its order: passes keep these equations, in order, and
+do not share them; partial evaluation runs them with the known half.
+"""
+
+from typing import Any
+
+from funcgrad.core.cache import weak_memo
+from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
+
+
+@weak_memo
+def has_effects(jaxpr: Jaxpr) -> bool:
+    """Whether running `jaxpr` has effects."""
+    return any([effectful(eqn) for eqn in jaxpr.eqns])
+
+
+def effectful(eqn: Eqn) -> bool:
+    """Whether the equation has effects, of its own or in a program that it carries."""
+    return eqn.primitive.effectful or any([has_effects(j) for j in subjaxprs(eqn.params)])
+
+
+def needed(jaxpr: Jaxpr) -> bool:
+    """Whether there is any reason to run it: results or effects."""
+    return bool(jaxpr.outvars) or has_effects(jaxpr)
+
+
+@weak_memo
+def silent(jaxpr: Jaxpr) -> Jaxpr:
+    """`jaxpr` without the effects that give no value (prints, checks): what a second evaluation runs."""
+    if not has_effects(jaxpr):
+        return jaxpr
+    return jaxpr.replace(eqns=tuple([e for eqn in jaxpr.eqns if (e := silent_equation(eqn)) is not None]))
+
+
+def silent_equation(eqn: Eqn) -> Eqn | None:
+    """The equation without such effects; None where nothing is left of it."""
+    if not eqn.outputs and effectful(eqn):
+        return None
+    return eqn._replace(params={k: _silent(v) for k, v in eqn.params.items()})
+
+
+def _silent(value: Any) -> Any:
+    if isinstance(value, Jaxpr):
+        return silent(value)
+    if isinstance(value, ClosedJaxpr):
+        return ClosedJaxpr(silent(value.jaxpr), value.consts)
+    if isinstance(value, tuple) and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
+        return tuple([_silent(v) for v in value])
+    return value
