@@ -26,7 +26,7 @@ from funcgrad.runtime.pointers import Word
 PREFIX = "fg_driver_"
 METH_FASTCALL, METH_O = 0x80, 0x08
 METHODS = {"call_arrays": METH_FASTCALL, "call_packed": METH_O, "call_direct": METH_FASTCALL, "call_stretch": METH_O}
-SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}
+SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221}
 
 
 class _MethodDef(ctypes.Structure):
@@ -98,7 +98,7 @@ class Driver:
         self._fill()
         self._definitions: dict[str, _MethodDef] = {}
         new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
         self._new = new
         for name, flags in METHODS.items():
             self._definitions[name] = _MethodDef(name.encode(), self.entries[name], flags, None)
@@ -149,9 +149,10 @@ class Driver:
     def put(self, offset: int, value: int) -> None:
         self.environment[offset // 8] = value
 
-    def method(self, entry: str, state: np.ndarray):
-        """A builtin function that runs `entry` on an executable's state."""
-        return self._new(ctypes.addressof(self._definitions[entry]), state, None)
+    def method(self, entry: str, state: np.ndarray, keep: Any):
+        """A builtin function that runs `entry` on an executable's state. It keeps `keep` alive (as its module, which
+        may be any object): what the state points to."""
+        return self._new(ctypes.addressof(self._definitions[entry]), state, keep)
 
 
 class _Once:

@@ -42,12 +42,14 @@ class Executable:
         self._state = self._make_state(scratch)
         self._pack = struct.Struct(f"{self._count}q").pack
         self.hosted = any(isinstance(s, HostStep) for s in self._stretches)
-        self._packed = self._driver.method("call_packed", self._state)
-        self._stretch = self._driver.method("call_stretch", self._state)
+        memory = (self._keep, self._stretches)  # an entry may outlive its Executable
+        method = lambda name: self._driver.method(name, self._state, memory)
+        self._packed = method("call_packed")
+        self._stretch = method("call_stretch")
         # The ways in, builtin functions that return None, or bytes that `check` turns into the error; None when there are
         # host steps. Inputs come first, then outputs: as ndarrays; as ints (their addresses); as one bytes of packed int64.
-        self.entry = None if self.hosted else self._driver.method("call_arrays", self._state)
-        self.direct = None if self.hosted else self._driver.method("call_direct", self._state)
+        self.entry = None if self.hosted else method("call_arrays")
+        self.direct = None if self.hosted else method("call_direct")
         self.launch = None if self.hosted else self._packed
         counters.add("executables")
 

@@ -302,6 +302,18 @@ def test_executables_go_away():
     assert peak() - before < 16384
 
 
+def test_an_entry_outlives_its_executable():
+    x, out = np.arange(1000.0), np.empty(1000)
+    entries = [chain(1000).entry for _ in range(50)]
+    gc.collect()
+    rubbish = [np.full(40, -1) for _ in range(1000)]  # takes the memory of what was freed
+    for entry in entries:
+        out[:] = 0
+        assert entry(x, out) is None
+        np.testing.assert_array_equal(out, x * 8 + 7)
+    del rubbish
+
+
 def test_load_counts(monkeypatch):
     assert isinstance(executable.load(Program((), (), (), 0)), Executable)
 
