@@ -6,13 +6,13 @@ what it cannot address (broadcast, reversed or interleaved axes) is copied first
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.loops.graph import Graph, Node, Number, Ref
 from funcgrad.loops.templates import copy_template, mul_template
-from funcgrad.loops.views import Strided, reshape_strides
+from funcgrad.loops.views import Shape, Strided, Strides, contiguous, reshape_strides
 
 BLAS_DTYPES = frozenset(np.dtype(n) for n in ("float32", "float64", "complex64", "complex128"))
 
@@ -28,11 +28,16 @@ class Contraction:
     k: int
     lda: int
     ldb: int
+    ldc: int
     batch: tuple[tuple[int, int, int, int], ...]
 
 
-def dot_general(graph: Graph, a: Strided, b: Strided, numbers: Any, dtype: np.dtype) -> Strided:
-    """The contraction `numbers` = ((a contract, b contract), (a batch, b batch)) of two views."""
+def dot_general(
+    graph: Graph, a: Strided, b: Strided, numbers: Any, dtype: np.dtype, permutation: tuple[int, ...] | None = None
+) -> Strided:
+    """The contraction `numbers` = ((a contract, b contract), (a batch, b batch)) of two views.
+
+    With `permutation`, the product is laid out in memory in that order of its axes, if BLAS can write it so."""
     (ka, kb), (ba, bb) = numbers
     order = sorted(range(len(ka)), key=lambda i: -abs(a.strides[ka[i]]))
     ka, kb = [ka[i] for i in order], [kb[i] for i in order]
@@ -45,14 +50,46 @@ def dot_general(graph: Graph, a: Strided, b: Strided, numbers: Any, dtype: np.dt
         return graph.map(shape, dtype, copy_template(dtype), (zero,)).view()
     if dtype not in BLAS_DTYPES or a.node.dtype != dtype or b.node.dtype != dtype or not k:
         return _generic(graph, a, b, (list(ba), ma, ka), (list(bb), nb, kb), shape, k, dtype)
+    out = _laid_out(shape, len(batch), len(m), permutation) or _laid_out(shape, len(batch), len(m), None)
+    assert out is not None
+    if out.swapped:
+        a, b, ba, bb, ma, nb, ka, kb, m, n = b, a, bb, ba, nb, ma, kb, ka, n, m
     a, trans_a, lda = _operand(a, list(ba), ma, ka)
     b, trans_b, ldb = _operand(b, list(bb), kb, nb)
-    node = Node(graph, "dot", shape, dtype)
+    node = Node(graph, "dot", out.shape, dtype)
     node.args = (Ref(a.node, a.offset, a.strides), Ref(b.node, b.offset, b.strides))
     a.node.must = b.node.must = node.must = True
-    steps = [(e, a.strides[i], b.strides[i], node.strides[i]) for i, e in enumerate(batch)]
-    node.call = Contraction(trans_a, trans_b, prod(m), prod(n), prod(k), lda, ldb, _collapse(steps))
-    return node.view()
+    steps = [(e, a.strides[i], b.strides[i], out.strides[i]) for i, e in enumerate(batch)]
+    node.call = Contraction(trans_a, trans_b, prod(m), prod(n), prod(k), lda, ldb, out.ldc, _collapse(steps))
+    return Strided(node, 0, shape, out.strides)
+
+
+class _Output(NamedTuple):
+    """How a product lies in memory: the node's shape, the strides of the product's axes, whether it is b' a'."""
+
+    shape: Shape
+    strides: Strides
+    ldc: int
+    swapped: bool
+
+
+def _laid_out(shape: Shape, batch: int, rows: int, permutation: tuple[int, ...] | None) -> _Output | None:
+    """The product's axes in memory in the order `permutation`, or None where its matrices are not matrices then."""
+    order = permutation or tuple(range(len(shape)))
+    laid = tuple([shape[p] for p in order])
+    by_place = contiguous(laid)
+    strides = tuple([by_place[order.index(i)] for i in range(len(shape))])
+    nm = batch + rows
+    m, n = prod(shape[batch:nm]), prod(shape[nm:])
+    row = reshape_strides(shape[batch:nm], strides[batch:nm], (m,))
+    col = reshape_strides(shape[nm:], strides[nm:], (n,))
+    if row is None or col is None:
+        return None
+    if col[0] == 1 or n == 1:
+        return _Output(laid, strides, max(n, row[0] if m > 1 else n), False) if m == 1 or row[0] >= n else None
+    if row[0] == 1 or m == 1:
+        return _Output(laid, strides, max(m, col[0]), True) if col[0] >= m else None
+    return None
 
 
 def _collapse(steps: list[tuple[int, int, int, int]]) -> tuple[tuple[int, int, int, int], ...]:

@@ -22,7 +22,7 @@ CHEAP = 4.0  # additions: at most this much is computed again rather than stored
 TRIVIAL = 3.0  # also at every point of a larger space
 DEEPEST = 64  # of a chain of inlined nodes
 MEMBERS = 24  # of a group
-LONE_FOLD = 1 << 17  # elements: above, a fold to a handful of values takes no stores along
+LONE_FOLD = 1 << 17  # elements of a vector: above, its fold to one value takes no stores along
 
 
 class Pulled:
@@ -233,8 +233,7 @@ class Gathering:
             return False
         if a.reduced is not None and b.reduced is not None and a.reduced != b.reduced:
             return False
-        fold = a if a.reduced is not None else b
-        if fold.reduced is not None and fold.kept < 8 and fold.size > LONE_FOLD and a.reduced != b.reduced:
+        if a.reduced != b.reduced and _lone(a.space, a.reduced or b.reduced or ()):
             return False
         bit_a, bit_b = 1 << a.number, 1 << b.number
         for h in self.groups:
@@ -348,7 +347,7 @@ class Gathering:
                 return False
         if node.kind == "reduce":
             if g.reduced is None:
-                if node.size < 8 and g.size > LONE_FOLD:
+                if _lone(g.space, node.axes):
                     return False
                 self.fold(g, node)
             maps[node.id] = kept_strides(g.space, node.axes)
@@ -367,7 +366,7 @@ class Gathering:
                 return None
             return contiguous(g.space)
         if node.shape == g.space:
-            if g.reduced is not None and g.kept < 8 and g.size > LONE_FOLD:
+            if g.reduced is not None and _lone(g.space, g.reduced):
                 return None
             return node.strides
         if g.reduced is not None and node.size == g.kept:
@@ -375,6 +374,14 @@ class Gathering:
         if node.size == g.size and g.reduced is None:
             return contiguous(g.space)
         return None
+
+
+def _lone(space: Shape, reduced: tuple[int, ...]) -> bool:
+    """Whether a fold to one value, which is one thread's work, had better not take stores along. That a batch is small
+    must not decide it, or another batch would need other kernels; a vector may be small."""
+    if len(reduced) < len(space):
+        return False
+    return len(space) > 1 or space[0] > LONE_FOLD
 
 
 def _fits(node: Node, g: Group) -> bool:

@@ -103,12 +103,13 @@ class Node:
 class Graph:
     """Nodes in an order in which arguments come first, the program's inputs and its outputs."""
 
-    __slots__ = ("nodes", "inputs", "outputs", "out_types")
+    __slots__ = ("nodes", "inputs", "outputs", "out_types", "copies")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.inputs: list[Node] = []
         self.outputs: list[Node] = []
+        self.copies: dict[Any, Node] = {}
         self.out_types: tuple[tuple[Shape, np.dtype], ...] = ()
 
     def map(self, shape: Shape, dtype: np.dtype, template: Template, args: tuple[Arg, ...], out: int = 0) -> Node:
@@ -127,7 +128,14 @@ class Graph:
                 arg.node.must = True
 
     def copy(self, view: Strided) -> Strided:
-        """The elements of `view` as a node of their own."""
-        dtype = storage_dtype(view.node.dtype)
+        """The elements of `view` in memory of their own, once for all who ask."""
+        key = (view.node.id, view.offset, view.shape, view.strides)
+        node = self.copies.get(key)
+        if node is None:
+            node = self.copies[key] = self.fresh_copy(view)
+        return node.view()
+
+    def fresh_copy(self, view: Strided) -> Node:
+        """The elements of `view` as a node that nobody else has."""
         ref = Ref(view.node, view.offset, view.strides)
-        return self.map(view.shape, view.node.dtype, copy_template(dtype), (ref,)).view()
+        return self.map(view.shape, view.node.dtype, copy_template(storage_dtype(view.node.dtype)), (ref,))

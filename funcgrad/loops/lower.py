@@ -50,7 +50,7 @@ class Lowering:
     def __init__(self, jaxpr: Jaxpr):
         self.graph = Graph()
         self.env: dict[Var, Any] = {}  # Strided or Number
-        self.swapped = _transposed_dots(jaxpr)
+        self.permuted = _transposed_dots(jaxpr)
         for i, var in enumerate(jaxpr.constvars + jaxpr.invars):
             node = Node(self.graph, "input", var.aval.shape, var.aval.dtype)
             node.input, node.must = i, True
@@ -228,13 +228,7 @@ class Lowering:
         a, b = (self.array(x) for x in eqn.inputs)
         (ka, kb), (ba, bb) = eqn.params["dimension_numbers"]
         out = eqn.outputs[0]
-        permutation = self.swapped.get(out)
-        if permutation is None:
-            self.env[out] = dot_general(self.graph, a, b, ((ka, kb), (ba, bb)), out.aval.dtype)
-            return
-        # The only reader transposes the product: compute it that way round.
-        v = dot_general(self.graph, b, a, ((kb, ka), (bb, ba)), out.aval.dtype)
-        self.env[out] = v.transpose(sorted(range(len(permutation)), key=permutation.__getitem__))
+        self.env[out] = dot_general(self.graph, a, b, ((ka, kb), (ba, bb)), out.aval.dtype, self.permuted.get(out))
 
     def host(self, eqn: Eqn, rule: Any) -> None:
         args = [self.value(x) for x in eqn.inputs]
@@ -267,36 +261,27 @@ class Lowering:
             self.graph.outputs.append(node)
             return
         if node.kind == "input" or node.output is not None or not v.whole():
-            node = self.graph.copy(v).node
+            node = self.graph.fresh_copy(v)
         node.output, node.must = number, True
         self.graph.outputs.append(node)
 
 
 def _transposed_dots(jaxpr: Jaxpr) -> dict[Var, tuple[int, ...]]:
-    """Products of matrices whose only reader exchanges rows and columns -> that permutation."""
-    dots = {e.outputs[0]: e for e in jaxpr.eqns if e.primitive.loop.__class__ is rules.Dot}
-    if not dots:
+    """Products whose only reader transposes them -> its permutation."""
+    readers: dict[Any, list[Eqn | None]] = {e.outputs[0]: [] for e in jaxpr.eqns if e.primitive.loop.__class__ is rules.Dot}
+    if not readers:
         return {}
-    readers: dict[Var, list[Eqn | None]] = {v: [] for v in dots}
     for eqn in jaxpr.eqns:
         for x in eqn.inputs:
             if x in readers:
-                readers[x].append(eqn)  # type: ignore[index]
+                readers[x].append(eqn)
     for x in jaxpr.outvars:
         if x in readers:
-            readers[x].append(None)  # type: ignore[index]
+            readers[x].append(None)
     found = {}
     for var, eqns in readers.items():
-        if len(eqns) != 1 or eqns[0] is None or eqns[0].primitive.name != "transpose":
-            continue
-        dot = dots[var]
-        (ka, kb), (ba, bb) = dot.params["dimension_numbers"]
-        batch = len(ba)
-        m = len(dot.inputs[0].aval.shape) - batch - len(ka)
-        n = len(dot.inputs[1].aval.shape) - batch - len(kb)
-        swap = (*range(batch), *range(batch + m, batch + m + n), *range(batch, batch + m))
-        if tuple(eqns[0].params["permutation"]) == swap:
-            found[var] = swap
+        if len(eqns) == 1 and eqns[0] is not None and eqns[0].primitive.name == "transpose":
+            found[var] = tuple(eqns[0].params["permutation"])
     return found
 
 

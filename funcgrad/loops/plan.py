@@ -229,7 +229,7 @@ class Plan:
     def gemm(self, node: Node) -> Gemm:
         c: Contraction = node.call
         a, b = (self.at(arg.node, arg.offset) for arg in node.args)  # type: ignore[union-attr]
-        return Gemm(node.dtype, a, b, self.memory[node.id], c.trans_a, c.trans_b, c.m, c.n, c.k, c.lda, c.ldb, c.n, c.batch)
+        return Gemm(node.dtype, a, b, self.memory[node.id], c.trans_a, c.trans_b, c.m, c.n, c.k, c.lda, c.ldb, c.ldc, c.batch)
 
     def host(self, node: Node) -> HostStep:
         name, call = node.call
