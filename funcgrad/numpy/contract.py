@@ -54,7 +54,9 @@ def finish(x: Any, target: np.dtype | None) -> Any:
     return x if target is None else cast(x, target)
 
 
-def _mismatch(name: str, a: Value, b: Value, detail: str, fix: str) -> ShapeError:
+def _mismatch(name: str, a: Any, b: Any, detail: str, fix: str) -> ShapeError:
+    """The error about operands as the user gave them, before they were brought to one dtype."""
+    a, b = as_value(a, name), as_value(b, name)
     here = source.current()
     line = "" if here is source.UNKNOWN else f"; at {here.quote()}"
     return ShapeError(
@@ -75,11 +77,11 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     x, y, target = operands("matmul", a, b, preferred_element_type, precision)
     nx, ny = x.aval.ndim, y.aval.ndim
     if not nx or not ny:
-        raise _mismatch("matmul (@)", x, y, "arrays with at least one axis", "x * y for a scalar")
+        raise _mismatch("matmul (@)", a, b, "arrays with at least one axis", "x * y for a scalar")
     kx, ky = nx - 1, max(ny - 2, 0)
     if x.aval.shape[kx] != y.aval.shape[ky]:
         raise _mismatch(
-            "matmul (@)", x, y,
+            "matmul (@)", a, b,
             f"the last extent of the left ({x.aval.shape[kx]}) equals the {'second last' if ny > 1 else 'only'} extent of the right ({y.aval.shape[ky]})",
             _matmul_fix(x.aval.shape, y.aval.shape),
         )  # fmt: skip
@@ -145,8 +147,8 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     if x.shape[kx] != y.shape[ky]:
         raise _mismatch(
             "dot",
-            x,
-            y,
+            a,
+            b,
             f"the last extent of a ({x.shape[kx]}) equals the contracted one of b ({y.shape[ky]})",
             "b.T, or fnp.tensordot with axes=",
         )
@@ -164,7 +166,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     if x.ndim == 0 or y.ndim == 0:
         return finish(multiply(x, y), target)
     if x.shape[-1] != y.shape[-1]:
-        raise _mismatch("inner", x, y, "equal last extents", "a.T or b.T")
+        raise _mismatch("inner", a, b, "equal last extents", "a.T or b.T")
     return finish(
         dot_general(x, y, dimension_numbers=(((x.ndim - 1,), (y.ndim - 1,)), ((), ())), preferred_element_type=None), target
     )
@@ -216,7 +218,7 @@ def tensordot(
             )
         left, right = tuple(range(x.ndim - n, x.ndim)), tuple(range(n))
     if len(left) != len(right) or [x.shape[i] for i in left] != [y.shape[i] for i in right]:
-        raise _mismatch("tensordot", x, y, f"equal extents along the summed axes {left} and {right}", "mend axes=")
+        raise _mismatch("tensordot", a, b, f"equal extents along the summed axes {left} and {right}", "mend axes=")
     return finish(dot_general(x, y, dimension_numbers=((left, right), ((), ())), preferred_element_type=None), target)
 
 
@@ -224,7 +226,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     """The sum of conj(x1) * x2 along `axis`; the other axes broadcast."""
     x, y, target = operands("vecdot", x1, x2, preferred_element_type, precision)
     if x.ndim == 0 or y.ndim == 0 or x.shape[axis] != y.shape[axis]:
-        raise _mismatch("vecdot", x, y, f"equal extents along axis {axis}", "mend axis=")
+        raise _mismatch("vecdot", x1, x2, f"equal extents along axis {axis}", "mend axis=")
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     x = conj(x) if x.dtype in dt.COMPLEXES else x
     return finish(squeeze_last_two(matmul(expand_dims(x, -2), expand_dims(y, -1))), target)
