@@ -119,7 +119,7 @@ class Ref:
         if aval_of(y).dtype in dt.COMPLEXES and x.aval.dtype not in dt.COMPLEXES:
             raise DtypeError(
                 message(
-                    f"x.at[i].{name}: got {y.aval.str_short()} for {x.aval.str_short()}",
+                    f"x.at[i].{name}: got {aval_of(y).str_short()} for {x.aval.str_short()}",
                     "real values",
                     "v.real, or x.astype(complex) first",
                 )
