@@ -12,7 +12,6 @@ A group's *space* is a shape. Its members' elements are computed at points of th
 ("row level"), or, when the group folds axes `reduced`, once for all points that differ only along them.
 """
 
-import heapq
 from typing import Any
 
 from funcgrad.loops.graph import Graph, Node, Random, Ref
@@ -311,6 +310,8 @@ class Gathering:
                 before |= h.before | (1 << h.number)
         if before & ~g.before:
             g.before |= before
+            if len(g.units) == 1:
+                return  # a new group: nothing waits for it yet
             bit = 1 << g.number
             for h in self.groups:
                 if h.before & bit:
@@ -414,26 +415,22 @@ def gather(nodes: list[Node]) -> list[Group]:
 
 
 def order(groups: list[Group]) -> list[Group]:
-    """The groups that have members, each after those it needs, otherwise in the program's order."""
-    waiting = [g.before.bit_count() for g in groups]
-    # A group runs once all groups in `before` have: with transitive sets, counting the direct ones is not needed.
-    after: list[list[int]] = [[] for _ in groups]
+    """The groups that have members in the program's order, each after those it needs.
+
+    `before` is transitive, so that a group has more in it than any group that has to run earlier."""
+    done: list[Group] = []
+    placed = 0
     for g in groups:
-        bits = g.before
-        while bits:
-            low = bits & -bits
-            after[low.bit_length() - 1].append(g.number)
-            bits ^= low
-    ready = [g.number for g in groups if g.units and not waiting[g.number]]
-    heapq.heapify(ready)
-    done = []
-    while ready:
-        k = heapq.heappop(ready)
-        done.append(groups[k])
-        for other in after[k]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(ready, other)
+        if not g.units or placed >> g.number & 1:
+            continue
+        missing, earlier = g.before & ~placed, []
+        while missing:
+            low = missing & -missing
+            earlier.append(groups[low.bit_length() - 1])
+            missing ^= low
+        earlier.sort(key=lambda h: h.before.bit_count())
+        done += [*earlier, g]
+        placed |= g.before | (1 << g.number)
     return done
 
 

@@ -24,7 +24,7 @@ def expr(op: str, dtype: np.dtype, args: tuple[Expr, ...] = (), attr: Any = None
         if len(_EXPRS) > _LIMIT:
             _EXPRS.clear()
             _NESTS.clear()
-        found = _EXPRS[key] = Expr(op, dtype, args, attr[1] if op == "const" else attr)
+        found = _EXPRS.setdefault(key, Expr(op, dtype, args, attr[1] if op == "const" else attr))
     return found
 
 
@@ -33,7 +33,7 @@ def operand(dtype: np.dtype, role: str, strides: tuple[Any, ...], indirect: int)
     key = (dtype, role, strides, indirect)
     found = _OPERANDS.get(key)
     if found is None:
-        found = _OPERANDS[key] = Operand(dtype, role, strides, indirect)  # type: ignore[arg-type]
+        found = _OPERANDS.setdefault(key, Operand(dtype, role, strides, indirect))  # type: ignore[arg-type]
     return found
 
 
@@ -54,5 +54,5 @@ def nest(
             Pass(level, tuple([Store(*s) for s in stores]), tuple([Reduction(*r) for r in reductions]))  # type: ignore[arg-type]
             for level, stores, reductions in passes
         )
-        found = _NESTS[key] = Nest(outer, inner, layout, operands, params, made, sequential)  # type: ignore[arg-type]
+        found = _NESTS.setdefault(key, Nest(outer, inner, layout, operands, params, made, sequential))  # type: ignore[arg-type]
     return found

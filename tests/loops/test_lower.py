@@ -88,6 +88,42 @@ def test_batches_are_strided():
     assert (step.lda, step.ldb) == (15, 15) and len(step.batch) == 2
 
 
+@pytest.mark.parametrize(
+    "permutation,steps",
+    [
+        ((0, 2, 1, 3), 1),
+        ((0, 1, 3, 2), 1),
+        ((2, 0, 1, 3), 1),
+        ((1, 0, 2, 3), 1),
+        ((0, 3, 1, 2), 1),
+        ((0, 2, 3, 1), 2),
+        ((2, 3, 0, 1), 2),
+    ],
+)
+def test_a_product_is_laid_out_as_its_reader_wants_it(permutation, steps):
+    # Heads of an attention back between the rows and their features: the leading dimension does it.
+    def fun(x, y):
+        z = dot(x, y, ((3,), (2,)), ((0, 1), (0, 1)))
+        return [reshape(transpose(z, permutation=permutation), shape=(2 * 3 * 4 * 5,))]
+
+    assert len(compiled(fun, (2, 3, 4, 6), (2, 3, 6, 5)).steps) == steps
+
+
+def test_gradients_of_examples_are_outer_products():
+    program = compiled(lambda x, y: [dot(x, y, ((), ()), ((0,), (0,)))], (6, 4), (6, 5))
+    (step,) = program.steps
+    assert (step.nest.outer, step.nest.inner) == (2, 1)
+
+
+def test_copies_are_made_once():
+    def fun(x, y):
+        z = reshape(transpose(x, permutation=(1, 0, 2)), shape=(12, 4))
+        w = reshape(transpose(x, permutation=(1, 0, 2)), shape=(12, 4))
+        return [dot(z, y), dot(t(w), z)]
+
+    assert kinds(compiled(fun, (3, 4, 4), (4, 4))) == ["KernelStep", "Gemm", "Gemm"]
+
+
 def test_several_axes_are_contracted_as_one():
     program = compiled(lambda x, y: [dot(x, y, ((1, 2), (0, 1)))], (4, 2, 3), (2, 3, 5))
     (step,) = program.steps

@@ -14,9 +14,10 @@ from funcgrad.loops.compile import compile_program
 from funcgrad.loops.interpreter import run
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.convert import convert_element_type
+from funcgrad.ops.cumulative import cumsum
 from funcgrad.ops.elementwise import add, exp, gt, max_, mul, neg, select_n, sub, tanh
 from funcgrad.ops.reduce import argmax, reduce_max, reduce_sum
-from funcgrad.ops.shape import broadcast_in_dim, concatenate, pad, reshape, rev, slice_, transpose
+from funcgrad.ops.shape import broadcast_in_dim, concatenate, iota, pad, reshape, rev, slice_, transpose
 from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
 
@@ -43,7 +44,7 @@ def step(draw, values):
     x = draw(st.sampled_from(values))
     shape = x.aval.shape
     n = len(shape)
-    kind = draw(st.integers(0, 17))
+    kind = draw(st.integers(0, 20))
     if kind == 0:
         return draw(
             st.sampled_from(
@@ -101,6 +102,16 @@ def step(draw, values):
             add(x, broadcast_in_dim(mul(reduce_max(x, axes=(n - 1,)), np.float64(0.5)), shape=shape, dims=tuple(range(n - 1))))
             if draw(st.booleans())
             else convert_element_type(from_, new_dtype=np.dtype(np.float64), weak_type=False)
+        )
+    if kind == 18 and n:
+        return cumsum(x, axis=draw(st.integers(0, n - 1)), reverse=draw(st.booleans()))
+    if kind == 19 and n:
+        return mul(x, iota(dtype=np.dtype(np.float64), shape=shape, dimension=draw(st.integers(0, n - 1))))
+    if kind == 20:
+        return convert_element_type(
+            convert_element_type(x, new_dtype=np.dtype(np.bool_), weak_type=False),
+            new_dtype=np.dtype(np.float64),
+            weak_type=False,
         )
     return tanh(x)
 
