@@ -50,6 +50,7 @@ class Lowering:
     def __init__(self, jaxpr: Jaxpr):
         self.graph = Graph()
         self.env: dict[Var, Any] = {}  # Strided or Number
+        self.effect: Node | None = None  # the last host node with effects: they run in the program's order
         self.permuted = _transposed_dots(jaxpr)
         for i, var in enumerate(jaxpr.constvars + jaxpr.invars):
             node = Node(self.graph, "input", var.aval.shape, var.aval.dtype)

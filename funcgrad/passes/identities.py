@@ -194,7 +194,8 @@ def reduce_identities(jaxpr: Jaxpr) -> Jaxpr:
                 changed = True
                 continue
         eqns.append(eqn)
-        made[eqn.outputs[0]] = eqn
+        if eqn.outputs:
+            made[eqn.outputs[0]] = eqn
     if not changed:
         return jaxpr
     outvars = [env.get(x, x) if x.__class__ is Var else x for x in jaxpr.outvars]  # type: ignore[arg-type]
