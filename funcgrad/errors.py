@@ -2,6 +2,7 @@
 
 from funcgrad.core.errors import (
     CacheWarning,
+    CheckError,
     CompileError,
     ConcretizationTypeError,
     DeletedArrayError,
@@ -22,6 +23,7 @@ from funcgrad.core.errors import (
 
 __all__ = [
     "CacheWarning",
+    "CheckError",
     "CompileError",
     "ConcretizationTypeError",
     "DeletedArrayError",

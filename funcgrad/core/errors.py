@@ -14,6 +14,7 @@ from funcgrad.core import source as _source
 
 __all__ = [
     "CacheWarning",
+    "CheckError",
     "CompileError",
     "ConcretizationTypeError",
     "DeletedArrayError",
@@ -100,6 +101,10 @@ class CompileError(FuncgradError, RuntimeError):
 
 class NanError(FuncgradError, FloatingPointError):
     """A NaN was produced while `config.debug_nans` was on."""
+
+
+class CheckError(FuncgradError, ValueError):
+    """A condition that the user's program checks (`fg.check`, `checkify`) did not hold."""
 
 
 class DeletedArrayError(FuncgradError, RuntimeError):

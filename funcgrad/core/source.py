@@ -12,9 +12,10 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import threading
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["GLUE", "PACKAGE", "UNKNOWN", "USER", "Source", "current", "generated_filename", "kind_of_file", "source_of_traceback"]
+__all__ = ["SCOPE", "GLUE", "PACKAGE", "UNKNOWN", "USER", "Source", "current", "generated_filename", "kind_of_file", "source_of_traceback"]
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _GENERATED = "<funcgrad "  # file names that exec'd code of the package carries
@@ -56,19 +57,31 @@ def _classify(filename: str) -> int:
     return USER
 
 
-class Source:
-    """A place in the user's program: `filename`, `line`, `function`; `str` gives "train.py:12 (loss)"."""
+class Scope(threading.local):
+    """The names that `named_scope` gives to what runs now, joined by "/"."""
 
-    __slots__ = ("_code", "_lasti", "_place")
+    path = ""
+
+
+SCOPE = Scope()
+
+
+class Source:
+    """A place in the user's program: `filename`, `line`, `function`; `str` gives "train.py:12 (loss)", and the named scopes
+    that it lies in: "train.py:12 (loss) in encoder/attention"."""
+
+    __slots__ = ("_code", "_lasti", "_place", "scope")
 
     _code: CodeType | None
     _lasti: int
     _place: tuple[str, int, str] | None
+    scope: str
 
-    def __init__(self, filename: str, line: int, function: str) -> None:
+    def __init__(self, filename: str, line: int, function: str, scope: str = "") -> None:
         self._code = None
         self._lasti = 0
         self._place = (filename, line, function)
+        self.scope = scope
 
     @property
     def filename(self) -> str:
@@ -109,19 +122,20 @@ class Source:
         if "ipykernel_" in filename or filename.startswith("<ipython-input"):
             name = "notebook cell"
         function = function.replace("<locals>.", "")
-        return f"{name}:{line}" if function == "<module>" else f"{name}:{line} ({function})"
+        place = f"{name}:{line}" if function == "<module>" else f"{name}:{line} ({function})"
+        return f"{place} in {self.scope}" if self.scope else place
 
     def __repr__(self) -> str:
         return f"Source({self})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Source) and self._resolve() == other._resolve()
+        return isinstance(other, Source) and self._resolve() == other._resolve() and self.scope == other.scope
 
     def __hash__(self) -> int:
         return hash(self._resolve())
 
     def __reduce__(self) -> tuple:
-        return (Source, self._resolve())
+        return (Source, (*self._resolve(), self.scope))
 
 
 UNKNOWN = Source("<unknown place>", 0, "<module>")
@@ -152,6 +166,7 @@ def current(skip: int = 1) -> Source:
             source._code = code
             source._lasti = frame.f_lasti
             source._place = None
+            source.scope = SCOPE.path
             return source
         frame = frame.f_back
     return UNKNOWN

@@ -3,7 +3,8 @@
 Operands: an int32 scalar (0 .. number of branches - 1), then the operands of every branch. Results: those of the branch taken.
 
 Under vmap a batched index either runs the branches lane by lane, as real branches (`scan` over the lanes; where the operands of a
-lane are small), or all branches on the whole batch and a select (where they are large, so that each branch stays a few wide kernels).
+lane are small, or a branch has effects), or all branches on the whole batch and a select (where they are large, so that each
+branch stays a few wide kernels).
 """
 
 from collections.abc import Sequence
@@ -21,13 +22,15 @@ from funcgrad.ir.loop_rules import Host
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._family import broadcast_in_dim, move_dim
 from funcgrad.ops.select import select_n
+from funcgrad.ops.shape import iota
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.call import transpose_jaxpr
+from funcgrad.transforms.checking import tag_lanes
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge, split_jaxpr
-from funcgrad.transforms.scan import parts, scan, unmapped
+from funcgrad.transforms.scan import parts, reordered, scan, unmapped
 from funcgrad.transforms.vmap import vmap_jaxpr
 
 # The elements of one lane's operands up to which batched branches run lane by lane.
@@ -76,7 +79,7 @@ def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, branch
     index_dim, *op_dims = dims
     lane = sum(aval_of(x).size // (max(size, 1) if d is not None else 1) for x, d in zip(ops, op_dims, strict=True))
     if index_dim is not None and (lane <= LANE_ELEMENTS or any(map(has_effects, branches))):
-        return _by_lane(size, args, dims, branches)
+        return by_lane(cond, size, args, dims, {"branches": branches})
     first = [vmap_jaxpr(b, size, tuple(op_dims))[2] for b in branches]
     forced = tuple(index_dim is not None or any(d is not None for d in column) for column in zip(*first, strict=True))
     made = [vmap_jaxpr(b, size, tuple(op_dims), forced) for b in branches]
@@ -94,13 +97,18 @@ def _choose(index: Any, cases: Sequence[Any], size: int) -> Any:
     return select_n(which, *cases) if len(cases) > 1 else cases[0]
 
 
-def _by_lane(size: int, args: Sequence[Any], dims: Sequence[int | None], branches: tuple[Jaxpr, ...]) -> Any:
-    """A loop over lanes, each of which takes its own branch."""
+def by_lane(prim: Operator, size: int, args: Sequence[Any], dims: Sequence[int | None], params: dict[str, Any]) -> Any:
+    """A loop over lanes, each of which takes its own way through the operator."""
     lanes = [move_dim(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
     shared = [x for x, d in zip(args, dims, strict=True) if d is None]
     batched = tuple(d is not None for d in dims)
-    return scan(*shared, *lanes, body=lane_body(cond, {"branches": branches}, batched, tuple(shared), tuple(lanes)),
-                consts=len(shared), carry=0, length=size, reverse=False), [0] * len(branches[0].outvars)  # fmt: skip
+    body = lane_body(prim, params, batched, shared, lanes)
+    if has_effects(body):  # its checks tell which lane failed
+        lanes = [iota(dtype=dt.int64, shape=(size,), dimension=0), *lanes]
+        lane, fixed, xs = parts(range(len(body.invars) + 1), 1, len(shared))
+        body = reordered(tag_lanes(body), [*fixed, *lane, *xs], range(len(body.outvars)))
+    outs = scan(*shared, *lanes, body=body, consts=len(shared), carry=0, length=size, reverse=False)
+    return outs, [0] * len(outs)
 
 
 def lane_body(

@@ -6,8 +6,8 @@ Reverse mode needs the carries of all steps. Their number is not known before th
 steps, and then again as a `scan` of that length: that is possible where the operands have numbers (outside jit). Inside jit the
 record needs a bound: `max_steps` gives it, and the loop is a scan of that many steps that stands still after its end.
 
-Under vmap a batched condition makes a loop over the lanes (small carries: each lane stops by itself) or one loop on the whole
-batch, which goes on until all lanes have ended (large carries).
+Under vmap a batched condition makes a loop over the lanes (small carries, or effects: each lane stops by itself) or one loop on the
+whole batch, which goes on until all lanes have ended (large carries).
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var, closed_over
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ir.primitive import register
-from funcgrad.ops._family import add, broadcast_in_dim, move_dim, reduce_or, zeros_like
+from funcgrad.ops._family import add, broadcast_in_dim, reduce_or, zeros_like
 from funcgrad.ops.convert import convert_element_type
 from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record, stage
 from funcgrad.trace.value import aval_of
-from funcgrad.transforms.cond import LANE_ELEMENTS, cond, lane_body
+from funcgrad.transforms.cond import LANE_ELEMENTS, by_lane, cond
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge
 from funcgrad.transforms.scan import batch_first, parts, reordered, scan
@@ -111,7 +111,7 @@ def _batch(
                 "body_consts": body_consts,
                 "max_steps": max_steps,
             }
-            return _by_lane(size, args, dims, params)
+            return by_lane(while_, size, args, dims, params)
         batched = [True] * len(batched)
         moved = [batch_first(x, d, size) for x, d in zip(state, s_dims, strict=True)]
         inner = (*b_dims, *[0] * len(state))
@@ -124,15 +124,6 @@ def _batch(
         max_steps=max_steps,
     )  # fmt: skip
     return outs, [0 if m else None for m in batched]
-
-
-def _by_lane(size: int, args: Sequence[Any], dims: Sequence[int | None], params: dict[str, Any]) -> Any:
-    lanes = [move_dim(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
-    shared = [x for x, d in zip(args, dims, strict=True) if d is None]
-    batched = tuple(d is not None for d in dims)
-    body = lane_body(while_, params, batched, shared, lanes)
-    outs = scan(*shared, *lanes, body=body, consts=len(shared), carry=0, length=size, reverse=False)
-    return outs, [0] * len(outs)
 
 
 def _together(
