@@ -9,7 +9,7 @@ from typing import Any
 
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import static_ints
-from funcgrad.numpy._promote import as_value, value_in, cast
+from funcgrad.numpy._promote import as_value, value_in
 from funcgrad.numpy.index import mode_of
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import index as ops

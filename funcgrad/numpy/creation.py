@@ -115,7 +115,7 @@ def _to_ndarray(x: Any, name: str) -> np.ndarray:
                 "pad the shorter rows",
             )
         ) from None
-    if data.dtype == object:
+    if data.dtype.kind in "OSUMm":
         raise DtypeError(
             message(
                 f"fnp.{name}: got an object that NumPy cannot read as numbers ({x.__class__.__name__})",

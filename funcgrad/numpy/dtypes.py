@@ -107,16 +107,17 @@ int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 def finfo(dtype: Any) -> Any:
     """Machine limits of a floating dtype (or of an array's): `fnp.finfo(fnp.float32).eps`."""
-    return dt.finfo(getattr(dtype, "dtype", dtype))
+    return dt.finfo(_as_dtype(dtype))
 
 
 def iinfo(int_type: Any) -> np.iinfo:
     """Machine limits of an integer dtype (or of an array's): `fnp.iinfo('int8').max` is 127."""
-    return np.iinfo(dt.canonical(getattr(int_type, "dtype", int_type)))
+    return np.iinfo(_as_dtype(int_type))
 
 
 def _as_dtype(x: Any) -> np.dtype:
-    return dt.canonical(getattr(x, "dtype", x))
+    """The dtype that `x` (a dtype, type, name or array) stands for."""
+    return dt.canonical(x if isinstance(x, (builtins.type, str, np.dtype)) else getattr(x, "dtype", x))
 
 
 def result_type(*args: Any) -> np.dtype:
@@ -150,8 +151,7 @@ def promote_types(a: Any, b: Any) -> np.dtype:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
     """Whether NumPy's casting rule `casting` ('no', 'equiv', 'safe', 'same_kind', 'unsafe') lets `from_` become `to`."""
-    source = from_ if isinstance(from_, str) else getattr(from_, "dtype", from_)
-    return np.can_cast(dt.canonical(source), dt.canonical(to), casting=casting)  # type: ignore[arg-type]
+    return np.can_cast(_as_dtype(from_), _as_dtype(to), casting=casting)  # type: ignore[arg-type]
 
 
 _EXTENDED = dt.FLOAT8 | {dt.bfloat16}  # NumPy places ml_dtypes' types outside its hierarchy
@@ -177,7 +177,7 @@ def _kind_or_dtype(x: Any) -> Any:
         return x if x.__subclasses__() and x not in (np.float64,) and x is not np.bool_ else np.dtype(x)
     if x in (int, float, complex, bool):
         return np.dtype(x)
-    return dt.canonical(getattr(x, "dtype", x))
+    return _as_dtype(x)
 
 
 _KINDS = {

@@ -22,7 +22,6 @@ FORWARDED = {
     "argsort": sorting.argsort,
     "choose": selection.choose,
     "clip": arithmetic.clip,
-    "compress": selection.compress,
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
     "cumprod": cumulative.cumprod,
@@ -59,6 +58,11 @@ def _reshape(self: Value, *args: Any, order: str = "C", copy: Any = None) -> Any
 def _transpose(self: Value, *args: Any) -> Any:
     """x.transpose(), x.transpose(1, 0) or x.transpose((1, 0)); see `fnp.transpose`."""
     return structure.transpose(self, None if not args else args[0] if len(args) == 1 else args)
+
+
+def _compress(self: Value, condition: Any, axis: Any = None, *, size: Any = None, fill_value: Any = 0) -> Any:
+    """The slices along `axis` where the vector `condition` is True; see `fnp.compress`."""
+    return selection.compress(condition, self, axis, size=size, fill_value=fill_value)
 
 
 def _flatten(self: Value, order: str = "C") -> Any:
@@ -141,6 +145,7 @@ _MODULE: list[types.ModuleType] = []
 _METHODS = {
     "astype": _astype,
     "block_until_ready": _block_until_ready,
+    "compress": _compress,
     "copy": _copy,
     "flatten": _flatten,
     "item": _item,

@@ -42,9 +42,11 @@ def _without_defaults(kwargs: dict[str, Any], name: str) -> dict[str, Any]:
     """NumPy's keyword arguments, without those that are at their defaults."""
     kept = {}
     for key, value in kwargs.items():
-        if value is np._NoValue or key == "out" and (value is None or value == (None,)) or key == "where" and value is True:  # type: ignore[attr-defined]
+        if value is np._NoValue or value is None and key != "axis":  # type: ignore[attr-defined]
             continue
-        if key in ("casting", "subok", "like") and value in ("same_kind", True, None):
+        if key == "out" and isinstance(value, tuple) and all([v is None for v in value]) or key == "where" and value is True:
+            continue
+        if key in ("casting", "subok") and value in ("same_kind", True):
             continue
         if key == "out":
             raise TypeError(message(f"np.{name}: got out=", "no out: arrays of funcgrad are immutable", f"x = np.{name}(...)"))

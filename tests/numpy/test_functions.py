@@ -58,26 +58,26 @@ trim_zeros(np.array([0,0,1,2,0]))  trim_zeros(np.array([0,0,1,2,0]),'f')
 """
 PRODUCTS = """
 matmul(A,A.T)  matmul(B,A.T)  matmul(A[0],A.T)  matmul(A,A[0])  matmul(V,V)  matmul(B[:,None],np.swapaxes(B,1,2)[None])  matmul(A,np.swapaxes(B,1,2))  matmul(C,C.T)  matmul(T,T.T)  matmul(E,np.ones((3,2)))  matmul(B[0],np.ones((5,1,4,2)))
-dot(A,A.T)  dot(V,V)  dot(B,A.T)  dot(A,np.swapaxes(B,1,2))  dot(A,2.0)  inner(A,A)  inner(V,V)  outer(V,W)  vdot(Z,Z)  vdot(A,A)  tensordot(B,B,2) if False else tensordot(B,A,((1,2),(0,1)))  tensordot(A,A.T,1)  tensordot(V,V,0)
-vecdot(Z,Z)  vecdot(B,A)  matvec(A,A[0])  matvec(B,A[0])  vecmat(V[:3],A)  kron(A,C)  kron(V,A)  cross(V[:3],V[3:])  cross(R.permutation(12).reshape(4,3) if False else B[:,:,:3],B[:,:,1:])  cross(V[:2],V[3:])
+dot(A,A.T)  dot(V,V)  dot(B,A.T)  dot(A,np.swapaxes(B,1,2))  dot(A,2.0)  inner(A,A)  inner(V,V)  outer(V,W)  vdot(Z,Z)  vdot(A,A)  tensordot(B,A,((1,2),(0,1)))  tensordot(A,A.T,1)  tensordot(V,V,0)
+vecdot(Z,Z)  vecdot(B,A)  matvec(A,A[0])  matvec(B,A[0])  vecmat(V[:3],A)  kron(A,C)  kron(V,A)  cross(V[:3],V[3:])  cross(B[:,:,:3],B[:,:,1:])
 einsum('ij,kj->ik',A,A)  einsum('ij->ji',A)  einsum('ii',A[:,:3])  einsum('ii->i',A[:,:3])  einsum('ij,ij->i',A,A)  einsum('bij,bkj->bik',B,B)  einsum('...ij,kj->...ik',B,A)  einsum('i,j',V,V)  einsum('ij,jk,kl->il',A,A.T,A)
 einsum('ijk->',B)  einsum('ij,ij',A,C)  einsum(A,[0,1],A,[2,1],[0,2])  einsum('bij,bjk,bkl->bil',B,np.swapaxes(B,1,2),B)  einsum('i,i->i',V,V)  einsum('ij,i->ij',A,V[:3])  einsum('iij->j',np.ones((2,2,3)))  einsum('ij,k->jk',A,V)
 convolve(V,V[:3])  convolve(V,V[:3],'same')  convolve(V[:2],V,'valid')  correlate(V,V[:3])  correlate(V,V[:3],'full')  correlate(V[:3],V,'same')
 """
 CHOOSING = """
 where(T,A,0.0)  where(T,A,C)  where(T,1,2.5)  where(T[0],A,A[0])  where(T)  select([A>0.5,A<-0.5],[A,-A],9.0)  piecewise(V,[V<0,V>=1],[-1.0,lambda v:v*2,0.5])  choose(np.array([0,1,1]),[V[:3],V[3:]])
-take(A,[0,2],0) if False else take(A,np.array([0,2]),0)  take(A,np.array([[0,5],[7,1]]))  take(V,3)  take(B,np.array([-1,0]),-1)  take_along_axis(A,np.argsort(A,1),1)  take_along_axis(A,np.argmax(A,0)[None],0)  take_along_axis(A,np.array([3,1,2]),None)
+take(A,np.array([0,2]),0)  take(A,np.array([[0,5],[7,1]]))  take(V,3)  take(B,np.array([-1,0]),-1)  take_along_axis(A,np.argsort(A,1),1)  take_along_axis(A,np.argmax(A,0)[None],0)  take_along_axis(A,np.array([3,1,2]),None)
 nonzero(C)  flatnonzero(C)  argwhere(C)  compress(T[0],A,1)  extract(T,A)  delete(V,2)  delete(A,[0,2],1)  delete(A,slice(1,3),0)  insert(V,2,9.0)  insert(V,np.array([1,1,4]),np.array([7.,8.,9.]))  insert(A,1,0.0,1)  insert(A,0,A[:,0],1)
 unravel_index(np.array([3,7,11]),(3,4))  ravel_multi_index((np.array([0,2]),np.array([1,3])),(3,4))  ix_(np.array([0,2]),np.array([1,3]))
 sort(V)  sort(A,0)  sort(A,None)  sort(NAN)  sort(Z)  argsort(V)  argsort(A,0)  argsort(C,1,kind='stable')  lexsort((C[0],C[1]))  searchsorted(np.sort(V),A)  searchsorted(np.sort(V),V,'right')  searchsorted(np.array([1,2,2,3]),np.array([2,0,9]))
-digitize(A,np.array([-1.,0.,1.]))  digitize(A,np.array([-1.,0.,1.]),right=True)  digitize(A,np.array([1.,0.,-1.]))  sort_complex(V)  partition(V,2).sort() if False else sort(V)
+digitize(A,np.array([-1.,0.,1.]))  digitize(A,np.array([-1.,0.,1.]),right=True)  digitize(A,np.array([1.,0.,-1.]))  sort_complex(V)
 bincount(W)  bincount(W,minlength=12)  bincount(W,weights=np.arange(7.0))  histogram(V,5)  histogram(V,np.array([-2.,0.,2.]))  histogram(V,4,range=(-1,1),density=True)  histogram_bin_edges(V,4)  histogram(V,5,weights=V)
 unique(W)  unique(C)  unique(W,return_counts=True)  unique(W,return_index=True,return_inverse=True)  unique(C,axis=0)  union1d(W,C)  intersect1d(W,W[:3])  setdiff1d(W,W[:3])  setxor1d(W,W[:3]+2)  isin(C,W)  isin(C,W,invert=True)
 interp(A,np.sort(V),V)  interp(A,np.sort(V),V,left=-1.0,right=9.0)  interp(A,np.array([0.,1.,2.]),np.array([0.,1.,0.]),period=3.0)
 polyval(V[:3],A)  polyadd(V[:2],V)  polysub(V[:2],V)  polymul(V[:3],V[:2])  polyder(V,2)  polyint(V)  poly(V[:3])  polydiv(V,V[:2])  unwrap(np.cumsum(np.abs(V)*3)%6)
 linspace(0,1,5)  linspace(0.0,1.0,4,endpoint=False)  linspace(A,A+1,3,axis=1)  linspace(0,10,5,dtype=int)  logspace(0,2,3)  geomspace(1,1000,4)  arange(5)  arange(2,10,3)  arange(0.0,1.0,0.3)  arange(5,0,-2)  full((2,3),4)  full((2,3),V[:3])
 zeros((2,3))  ones(3,int)  zeros_like(C)  ones_like(A,dtype=bool)  full_like(A,2.5)  indices((2,3))  tril_indices(3)  triu_indices(3,1)  diag_indices(3)  bartlett(5)  hamming(5)  hanning(5)  blackman(5)  kaiser(5,2.0)
-packbits(T)  packbits(T,axis=1,bitorder='little')  unpackbits(np.packbits(T))  unpackbits(np.array([[7],[255]],'uint8'),axis=1,count=5)  bitwise_count(C)  apply_along_axis(np.sum if False else S,1,A)  apply_over_axes(S2,B,[0,2])  fromfunction(lambda i,j:i+j,(2,3))
+packbits(T)  packbits(T,axis=1,bitorder='little')  unpackbits(np.packbits(T))  unpackbits(np.array([[7],[255]],'uint8'),axis=1,count=5)  bitwise_count(C)  apply_along_axis(S,1,A)  apply_over_axes(S2,B,[0,2])  fromfunction(lambda i,j:i+j,(2,3))
 linalg.norm(A)  linalg.norm(V,1)  linalg.norm(V,np.inf)  linalg.norm(V,3)  linalg.norm(A,axis=1)  linalg.norm(A,'fro')  linalg.norm(A,1)  linalg.norm(A,np.inf)  linalg.norm(B,axis=(1,2))  linalg.norm(Z)  linalg.norm(V,0)  linalg.norm(A,axis=1,keepdims=True)
 linalg.vector_norm(B,axis=(0,1))  linalg.matrix_norm(B)  linalg.matrix_power(A[:,:3],5)  linalg.multi_dot([A,A.T,A])  linalg.trace(B)  linalg.cross(B[:,:,:3],B[:,:,1:])
 """
@@ -119,7 +119,7 @@ def test_as_numpy(row):
 
 COMPILED = """sum(x,0)  max(x,1)  mean(x)  var(x,0)  argmax(x,1)  cumsum(x,1)  sort(x,1)  argsort(x,0)  flip(x,1)  roll(x,1,0)  tile(x,(2,1))  repeat(x,2,1)  transpose(x)  concatenate([x,x],1)
 stack([x,x],1)  matmul(x,x.T)  einsum('ij,kj->ik',x,x)  einsum('ij->j',x)  where(x>0,x,0.0)  take(x,np.array([0,2]),0)  take_along_axis(x,np.argsort(A,1),1)  diagonal(x)  tril(x)  diag(x[0])  median(x,1)  quantile(x,0.3,axis=0)
-pad(x,1)  pad(x,2,mode='reflect')  interp(x,np.arange(3.0),np.arange(3.0)**2)  searchsorted(np.arange(-2.0,2.0),x)  digitize(x,np.arange(-2.0,2.0))  bincount(abs(round(x)).astype(int).ravel(),length=6) if False else clip(x,-1,1)
+pad(x,1)  pad(x,2,mode='reflect')  interp(x,np.arange(3.0),np.arange(3.0)**2)  searchsorted(np.arange(-2.0,2.0),x)  digitize(x,np.arange(-2.0,2.0))  clip(x,-1,1)
 linalg.norm(x,axis=1)  kron(x,x)  outer(x,x)  diff(x,axis=1)  gradient(x)[0]  nanmean(x,0)  std(x,1)  prod(x,1)  average(x,0)  rot90(x)  linspace(x,x+1,3)  trapezoid(x)  convolve(x[0],x[1])  unwrap(x,axis=1)  sinc(x)  logaddexp(x,1.0)"""
 
 

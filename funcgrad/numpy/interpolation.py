@@ -1,0 +1,183 @@
+"""Functions of sampled signals: interp, unwrap, convolve, correlate, and window functions."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._precision import check_precision
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, common_inexact, value_in
+from funcgrad.numpy.arithmetic import remainder
+from funcgrad.numpy.creation import arange, full, ones
+from funcgrad.numpy.cumulative import cumsum, diff
+from funcgrad.numpy.elementwise import conj
+from funcgrad.numpy.join import concatenate
+from funcgrad.numpy.selection import take, where
+from funcgrad.numpy.sorting import argsort, searchsorted
+from funcgrad.numpy.structure import cut, flip, moveaxis
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops._family import like
+from funcgrad.ops.contract import dot_general
+from funcgrad.ops.shape import pad
+
+__all__ = ["bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "interp", "unwrap"]
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """The piecewise linear function through the points (xp, fp), at x.
+
+    Args: xp: ascending coordinates. fp: values there. left, right: beyond the first and last point (default: the values there;
+    "extrapolate" goes on along the line). period: of the coordinates; the points are then sorted.
+    """
+    v, places = common_inexact(as_value(x, "interp", "x"), as_value(xp, "interp", "xp"))
+    (values,) = common_inexact(as_value(fp, "interp", "fp"))
+    if places.ndim != 1 or places.shape != values.shape or not places.shape[0]:
+        raise ShapeError(
+            message(
+                f"fnp.interp: got xp {places.aval.str_short()} and fp {values.aval.str_short()}",
+                "vectors of one length, at least 1",
+                "fg.vmap for several functions",
+            )
+        )
+    if values.dtype != v.dtype and values.dtype in dt.FLOATS:
+        v, places, values = common_dtype(v, places, values)
+    if period is not None:
+        turn = ew.abs(value_in(period, v.dtype, "interp", "period"))
+        v, places = remainder(v, turn), remainder(places, turn)
+        order = argsort(places)
+        places, values = take(places, order), take(values, order)
+        places = concatenate(
+            [ew.sub(places[-1:], broadcast_value(turn, (1,))), places, ew.add(places[:1], broadcast_value(turn, (1,)))]
+        )
+        values = concatenate([values[-1:], values, values[:1]])
+        left = right = None
+    n = places.shape[0]
+    i = ew.max(ew.min(searchsorted(places, v, "right"), np.int64(n - 1)), np.int64(min(1, n - 1)))
+    low = ew.max(ew.sub(i, np.int64(1)), np.int64(0))
+    x0, x1, y0, y1 = take(places, low), take(places, i), take(values, low), take(values, i)
+    gap = ew.sub(x1, x0)
+    flat = ew.eq(gap, like(gap, 0))
+    t = ew.div(ew.sub(v, x0), ew.select_n(flat, gap, like(gap, 1)))
+    slope = cast(ew.select_n(flat, t, like(t, 0)), values.dtype)
+    out = ew.add(y0, ew.mul(slope, ew.sub(y1, y0)))
+    if left != "extrapolate":
+        edge = values[0] if left is None else value_in(left, values.dtype, "interp", "left")
+        out = where(ew.lt(v, broadcast_value(places[0], v.shape)), edge, out)
+    if right != "extrapolate":
+        edge = values[-1] if right is None else value_in(right, values.dtype, "interp", "right")
+        out = where(ew.gt(v, broadcast_value(places[-1], v.shape)), edge, out)
+        out = where(ew.eq(v, broadcast_value(places[-1], v.shape)), values[-1], out)
+    return out
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    """Jumps of more than half a period (or `discont`) between neighbours along `axis` are taken out by adding periods."""
+    x = as_value(p, "unwrap", "p")
+    if x.dtype not in dt.INTEGERS or not isinstance(period, int):
+        (x,) = common_inexact(x)
+    i = axis_of(axis, x.ndim, "unwrap")
+    x = moveaxis(x, i, -1)
+    last = x.ndim - 1
+    step = diff(x)
+    turn = value_in(period, x.dtype, "unwrap", "period")
+    turn = broadcast_value(turn, step.shape)
+    half = ew.div(turn, like(turn, 2))
+    low = ew.neg(half)
+    moved = ew.add(remainder(ew.sub(step, low), turn), low)
+    # Exactly half a period keeps its sign.
+    moved = ew.select_n(ew.and_(ew.eq(moved, low), ew.gt(step, like(step, 0))), moved, half)
+    change = ew.sub(moved, step)
+    limit = half if discont is None else broadcast_value(value_in(discont, x.dtype, "unwrap", "discont"), step.shape)
+    change = ew.select_n(ew.lt(ew.abs(step), limit), change, like(change, 0))
+    n = x.shape[-1]
+    out = concatenate([cut(x, last, 0, min(1, n)), ew.add(cut(x, last, min(1, n), n), cumsum(change, -1, dtype=x.dtype))], -1)
+    return moveaxis(out, -1, i)
+
+
+# --- convolution ------------------------------------------------------------------------------------------------------------
+
+
+def _slide(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any, flipped: bool) -> Any:
+    check_precision(precision, f"fnp.{name}")
+    if mode not in ("full", "same", "valid"):
+        raise UsageError(message(f"fnp.{name}: got mode={mode!r}", "'full', 'same' or 'valid'", "mode='full'"))
+    x, y = common_dtype(as_value(a, name), as_value(v, name, "v"))
+    if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
+        raise ShapeError(
+            message(f"fnp.{name}: got {x.aval.str_short()} and {y.aval.str_short()}", "vectors that are not empty", "x.ravel()")
+        )
+    if x.dtype == dt.bool_:
+        x, y = cast(x, dt.int64), cast(y, dt.int64)
+    if preferred is not None:
+        x, y = [cast(w, dt.canonical(preferred)) for w in (x, y)]
+    swapped = x.shape[0] < y.shape[0]
+    if not flipped:
+        y = conj(flip(y)) if y.dtype in dt.COMPLEXES else flip(y)
+    if swapped:
+        x, y = y, x
+    n, m = x.shape[0], y.shape[0]
+    # Row k of the table is the padded x from place k on: a product with the reversed kernel gives all sums.
+    wide = pad(x, x.dtype.type(0), padding_config=((m - 1, m - 1, 0),))
+    total = n + m - 1
+    places = np.arange(total)[:, None] + np.arange(m)[None]
+    out = dot_general(take(wide, places), flip(y), dimension_numbers=(((1,), (0,)), ((), ())), preferred_element_type=None)
+    if mode == "full":
+        return out
+    if mode == "valid":
+        return cut(out, 0, m - 1, n)
+    start = (m - 1) // 2 if flipped or swapped else m // 2
+    return cut(out, 0, start, start + n)
+
+
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sums of a[i] * v[k - i]. mode: "full", "same" (as long as the longer one) or "valid" (only whole overlaps)."""
+    return _slide("convolve", a, v, mode, precision, preferred_element_type, True)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sums of a[i + k] * conj(v[i]). mode as in `convolve`."""
+    return _slide("correlate", a, v, mode, precision, preferred_element_type, False)
+
+
+# --- windows ----------------------------------------------------------------------------------------------------------------
+
+
+def _window(name: str, M: Any, f: Any) -> Any:
+    n = static_int(M, name, "M")
+    d = dt.default_float()
+    if n <= 1:
+        return ones(max(n, 0), d)
+    return f(cast(arange(n), d), n)
+
+
+def _cosines(name: str, M: Any, *weights: float) -> Any:
+    def f(i: Any, n: int) -> Any:
+        out = full((n,), weights[0], i.dtype)
+        for k, w in enumerate(weights[1:], 1):
+            out = ew.add(out, ew.mul(ew.cos(ew.mul(i, like(i, 2 * math.pi * k / (n - 1)))), like(i, w)))
+        return out
+
+    return _window(name, M, f)
+
+
+def hanning(M: Any) -> Any:
+    """The Hann window of M points."""
+    return _cosines("hanning", M, 0.5, -0.5)
+
+
+def hamming(M: Any) -> Any:
+    """The Hamming window of M points."""
+    return _cosines("hamming", M, 0.54, -0.46)
+
+
+def blackman(M: Any) -> Any:
+    """The Blackman window of M points."""
+    return _cosines("blackman", M, 0.42, -0.5, 0.08)
+
+
+def bartlett(M: Any) -> Any:
+    """The triangular window of M points, 0 at the ends."""
+    return _window("bartlett", M, lambda i, n: ew.sub(like(i, 1), ew.abs(ew.sub(ew.mul(i, like(i, 2 / (n - 1))), like(i, 1)))))

@@ -1,0 +1,118 @@
+"""Polynomials as coefficient vectors, the highest power first: polyval, polyadd, polysub, polymul, polyder, polyint, poly; and cross."""
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._promote import as_value, broadcast_value, common_dtype, common_inexact, value_in
+from funcgrad.numpy.creation import arange
+from funcgrad.numpy.elementwise import add, divide, multiply, negative, subtract
+from funcgrad.numpy.interpolation import convolve
+from funcgrad.numpy.join import concatenate
+from funcgrad.numpy.linalg import cross_of
+from funcgrad.numpy.structure import atleast_1d, cut
+from funcgrad.ops._family import full
+from funcgrad.ops.shape import pad
+
+__all__ = ["cross", "poly", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval"]
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    """The cross product of vectors of 2 or 3 elements along axes axisa and axisb (or `axis` for all); the result's are along axisc.
+
+    Of two vectors with 2 elements it is the third component alone.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = as_value(a, "cross", "a"), as_value(b, "cross", "b")
+    i, j = axis_of(axisa, x.ndim, "cross", "axisa"), axis_of(axisb, y.ndim, "cross", "axisb")
+    if x.shape[i] not in (2, 3) or y.shape[j] not in (2, 3):
+        raise ShapeError(
+            message(
+                f"fnp.cross: got {x.aval.str_short()} and {y.aval.str_short()}",
+                "2 or 3 elements along the axes",
+                "axisa=, axisb=",
+            )
+        )
+    return cross_of(x, y, i, j, axisc)
+
+
+def _vector(p: Any, name: str, arg: str) -> Any:
+    x = atleast_1d(as_value(p, name, arg))
+    if x.ndim != 1:
+        raise ShapeError(message(f"fnp.{name}: got {x.aval.str_short()} for {arg}", "a vector of coefficients", f"{arg}.ravel()"))
+    return x
+
+
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """The polynomial at x, by Horner's rule. unroll: any; the loop over the coefficients is unrolled."""
+    static_int(unroll, "polyval", "unroll")
+    coefficients, v = common_dtype(_vector(p, "polyval", "p"), as_value(x, "polyval", "x"))
+    out = full(v.shape, v.dtype.type(0))
+    for k in range(coefficients.shape[0]):
+        out = add(multiply(out, v), coefficients[k])
+    return out
+
+
+def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
+    x, y = common_dtype(_vector(a1, name, "a1"), _vector(a2, name, "a2"))
+    n = max(x.shape[0], y.shape[0])
+    return [pad(v, v.dtype.type(0), padding_config=((n - v.shape[0], 0, 0),)) for v in (x, y)]
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    return add(*_aligned("polyadd", a1, a2))
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    return subtract(*_aligned("polysub", a1, a2))
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """The product of two polynomials. trim_leading_zeros: leave out leading zeros of both first (the numbers must be known)."""
+    x, y = common_dtype(_vector(a1, "polymul", "a1"), _vector(a2, "polymul", "a2"))
+    if trim_leading_zeros:
+        x, y = [v[int(np.argmax(np.asarray(v) != 0)) if np.asarray(v).any() else v.shape[0] - 1 :] for v in (x, y)]
+    return convolve(x, y)
+
+
+def _order(m: Any, name: str) -> int:
+    k = static_int(m, name, "m")
+    if k < 0:
+        raise UsageError(message(f"fnp.{name}: got m={k}", "0 or more", "m=1"))
+    return k
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The m-th derivative."""
+    x = _vector(p, "polyder", "p")
+    for _ in range(_order(m, "polyder")):
+        n = x.shape[0]
+        x = multiply(cut(x, 0, 0, max(n - 1, 0)), arange(n - 1, 0, -1, x.dtype)) if n > 1 else cut(x, 0, 0, 0)
+    return x
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The m-th integral with integration constants k (a scalar for all, or one for each time; 0 by default)."""
+    (x,) = common_inexact(_vector(p, "polyint", "p"))
+    times = _order(m, "polyint")
+    constants = value_in(0 if k is None else np.asarray(k) if isinstance(k, (list, tuple)) else k, x.dtype, "polyint", "k")
+    constants = broadcast_value(constants, (times,))
+    for i in range(times):
+        n = x.shape[0]
+        x = concatenate([divide(x, arange(n, 0, -1, x.dtype)), cut(constants, 0, i, i + 1)])
+    return x
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these zeros, the first one 1."""
+    (zeros,) = common_inexact(_vector(seq_of_zeros, "poly", "seq_of_zeros"))
+    one = full((1,), zeros.dtype.type(1))
+    out = one
+    for k in range(zeros.shape[0]):
+        out = convolve(out, concatenate([one, negative(cut(zeros, 0, k, k + 1))]))
+    return out

@@ -1,0 +1,174 @@
+"""Operators, conversions, methods and NumPy's dispatch on arrays and tracers."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError
+
+X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
+BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod]
+COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+
+
+def same(got, expected):
+    if isinstance(expected, tuple):
+        for g, e in zip(got, expected):
+            same(g, e)
+    else:
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("op", BINARY + COMPARE, ids=lambda f: f.__name__)
+def test_binary(op):
+    a, b = np.abs(X), np.array([2.0, 3.0, 0.5])
+    same(op(fnp.asarray(a), fnp.asarray(b)), op(a, b))
+    same(op(fnp.asarray(a), 2), op(a, 2))
+    same(op(2, fnp.asarray(a)), op(2, a))
+    same(op(a, fnp.asarray(b)), op(a, b))
+    same(op(np.float64(2), fnp.asarray(b)), op(np.float64(2), b))
+
+
+@pytest.mark.parametrize("op", BITS, ids=lambda f: f.__name__)
+def test_bits(op):
+    a, b = np.array([12, 7, 1]), np.array([1, 2, 3])
+    same(op(fnp.asarray(a), b), op(a, b))
+    same(op(5, fnp.asarray(b)), op(5, b))
+
+
+def test_unary():
+    x = fnp.asarray(X)
+    for op in (operator.neg, operator.pos, abs, round):
+        same(op(x), op(X) if op is not round else np.round(X))
+    same(~fnp.asarray([True, False]), [False, True])
+    same(round(x, 1), np.round(X, 1))
+    same(x @ x.T, X @ X.T)
+    same(X @ fnp.asarray(X.T), X @ X.T)
+
+
+class Other:
+    __array_ufunc__ = None
+
+    def __radd__(self, x):
+        return "radd"
+
+    def __eq__(self, x):
+        return "eq"
+
+    __hash__ = None
+
+
+def test_foreign_operands_get_their_turn():
+    assert fnp.ones(2) + Other() == "radd"
+    assert (fnp.ones(2) == Other()) == "eq"
+    with pytest.raises(TypeError):
+        fnp.ones(2) + "a"
+    with pytest.raises(TypeError, match="asarray"):
+        fnp.ones(2) + [1, 2]
+    assert (fnp.ones(2) == None) is False  # noqa: E711
+
+
+def test_conversions():
+    assert bool(fnp.asarray(2)) and not fnp.asarray([0.0])
+    assert int(fnp.asarray(2.7)) == 2 and float(fnp.asarray(2)) == 2.0 and complex(fnp.asarray(2)) == 2
+    assert [10, 20, 30][fnp.asarray(1)] == 20 and list(range(fnp.asarray(3))) == [0, 1, 2]
+    assert len(fnp.asarray(X)) == 2 and [r.shape for r in fnp.asarray(X)] == [(3,), (3,)]
+    assert 4.0 in fnp.asarray(X) and 9.0 not in fnp.asarray(X)
+    assert f"{fnp.asarray(1.5):.2f}" == "1.50" and fnp.asarray(X).item(4) == 4.0 and fnp.asarray([7]).item() == 7
+    for bad in (lambda: bool(fnp.ones(2)), lambda: len(fnp.asarray(1)), lambda: iter(fnp.asarray(1)), lambda: hash(fnp.ones(2)), lambda: int(fnp.ones(2)), lambda: range(fnp.asarray(1.5))):
+        with pytest.raises((TypeError, ValueError)):
+            bad()
+
+
+@pytest.mark.parametrize(
+    "use,error",
+    [
+        (lambda x: 1 if x > 0 else 2, TracerBoolConversionError),
+        (lambda x: range(x.astype(int)), TracerIntegerConversionError),
+        (lambda x: int(x), TracerIntegerConversionError),
+        (lambda x: float(x), ConcretizationTypeError),
+        (lambda x: np.asarray(x), TracerArrayConversionError),
+        (lambda x: fnp.zeros(x), ConcretizationTypeError),
+        (lambda x: fnp.arange(x), ConcretizationTypeError),
+        (lambda x: x.item(), ConcretizationTypeError),
+        (lambda x: fnp.nonzero(fnp.stack([x, x])), ConcretizationTypeError),
+    ],
+)
+def test_traced_values_raise(use, error):
+    with pytest.raises(error, match="Try:"):
+        fg.jit(use)(1.0)
+
+
+def test_concrete_under_grad():
+    assert fg.grad(lambda x: x * 2 if x > 0 else -x)(3.0) == 2
+    assert fg.grad(lambda x: x * float(x))(3.0) == 3
+
+
+METHODS = """x.sum() x.mean(0) x.max(1) x.min() x.prod(0) x.std() x.var(1) x.argmax() x.argmin(0) x.any() x.all(1) x.cumsum(0) x.cumprod(1) x.reshape(3,2) x.reshape((3,2)) x.ravel() x.flatten()
+x.transpose() x.transpose(1,0) x.T x.mT x.swapaxes(0,1) x.squeeze() x.astype(int) x.dot(x.T) x.clip(-1,1) x.round(1) x.conj() x.real x.imag x.tolist() x.repeat(2) x.take(np.array([0,3])) x.copy()
+x.diagonal() x.trace() x.nonzero() x.view('int64') x.itemsize x.nbytes x.size x.ndim x.shape x[0].searchsorted(0.5) x.compress(np.array([True,False]),0)""".split()
+
+
+@pytest.mark.parametrize("call", METHODS)
+def test_methods(call):
+    a, b = eval(call, {"x": fnp.asarray(X), "np": np}), eval(call, {"x": X, "np": np})
+    same(a, b)
+
+
+def test_argsort_and_sort_methods():
+    same(fnp.asarray(X).sort(1), np.sort(X, 1))
+    same(fnp.asarray(X).argsort(), np.argsort(X))
+
+
+DISPATCH = """np.sin(x) np.add(x,1) np.add(1.0,x) np.sum(x,axis=0) np.mean(x) np.where(x>0,x,0.0) np.concatenate([x,x]) np.stack([x,X]) np.matmul(x,x.T) np.einsum('ij,kj->ik',x,x) np.reshape(x,(3,2)) np.transpose(x) np.max(x,axis=1)
+np.tanh(x) np.clip(x,0,1) np.exp(x) np.maximum(x,0) np.argmax(x) np.cumsum(x,axis=1) np.linalg.norm(x) np.dot(x,x.T) np.sqrt(abs(x)) np.zeros_like(x) np.std(x,axis=0,keepdims=True) np.add.reduce(x) np.multiply.outer(x[0],x[1]) np.add.accumulate(x,1)
+np.add.reduce(x,axis=None) np.isnan(x) np.allclose(x,x) np.squeeze(x) np.expand_dims(x,0) np.broadcast_to(x,(2,2,3)) np.median(x) np.diff(x) np.square(x) np.power(x,2) np.trace(x) np.roll(x,1) np.take(x,np.array([0,1])) np.pad(x,1)""".split()
+
+
+@pytest.mark.parametrize("call", DISPATCH)
+def test_numpy_functions_dispatch(call):
+    got = eval(call, {"x": fnp.asarray(X), "X": X, "np": np})
+    assert isinstance(got, fg.Array)
+    same(got, eval(call, {"x": X, "X": X, "np": np}))
+    same(fg.jit(lambda x: eval(call, {"x": x, "X": X, "np": np}))(X), eval(call, {"x": X, "X": X, "np": np}))
+
+
+def test_dispatch_errors():
+    x = fnp.asarray(X)
+    with pytest.raises(TypeError, match="out"):
+        np.sin(x, out=np.zeros((2, 3)))
+    with pytest.raises(TypeError, match="funcgrad.numpy has no"):
+        np.busday_count(x, x)
+    with pytest.raises(TypeError, match=r"x\.at"):
+        np.add.at(x, 0, 1)
+    with pytest.raises((TypeError, ValueError), match="where"):
+        np.sin(x, where=X > 0)
+
+
+def test_numpy_code_is_differentiable():
+    g = fg.grad(lambda w: np.sum(np.tanh(X @ w) ** 2))(np.ones(3))
+    h = 1e-6
+    slopes = [(np.sum(np.tanh(X @ (np.ones(3) + h * e)) ** 2) - np.sum(np.tanh(X @ (np.ones(3) - h * e)) ** 2)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(np.asarray(g), slopes, rtol=1e-6)
+
+
+def test_dtypes():
+    assert fnp.float32 == np.float32 and np.dtype(fnp.int8) == np.int8 and fnp.float32(3).dtype == np.float32
+    assert fnp.issubdtype(fnp.bfloat16, fnp.floating) and not fnp.issubdtype(fnp.int32, fnp.floating) and fnp.issubdtype(np.float64, np.inexact)
+    assert fnp.result_type(fnp.int64, fnp.float32) == np.float32 and fnp.result_type(1, np.int8) == np.int8
+    assert fnp.promote_types("float16", "bfloat16") == np.float32 and fnp.can_cast("int8", "int16") and not fnp.can_cast("float64", "float32")
+    assert fnp.isdtype(fnp.float32, "real floating") and fnp.isdtype("int8", ("bool", "integral")) and not fnp.isdtype("int8", "float32")
+    assert fnp.finfo("float32").bits == 32 and fnp.iinfo(fnp.uint8).max == 255
+    assert isinstance(fnp.ones(2), fnp.ndarray) and not isinstance(np.ones(2), fnp.ndarray)
+    assert fnp.array([1, 2]).dtype == np.int64 and fnp.array([1.0]).dtype == np.float32 and fnp.array([1j]).dtype == np.complex64
+    assert fnp.array([True]).dtype == bool and fnp.array(np.arange(2.0)).dtype == np.float64 and fnp.array([np.float64(1), 2]).dtype == np.float64
+    assert fnp.array([fnp.ones(2), fnp.zeros(2)]).shape == (2, 2) and fnp.array([[1], [2]], ndmin=3).shape == (1, 2, 1)
+    with pytest.raises(ValueError, match="lengths|length"):
+        fnp.array([[1], [1, 2]])
+    with pytest.raises(TypeError):
+        fnp.array(["a"])
+    assert fg.jit(lambda x: fnp.array([x, 1.0]))(2.0).tolist() == [2, 1]
