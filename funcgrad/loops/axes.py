@@ -66,7 +66,8 @@ def find_axes(draft: Draft, live: list[int]) -> Axes:
         key=lambda s: (sum([x != 0 for x in s.strides]), s.role == "out"),
         default=None,
     )
-    ordered = any(r.running or r.index_value is not None for p in draft.passes for r in p.reductions)
+    running = any([r.running for p in draft.passes for r in p.reductions])
+    ordered = running or any([r.index_value is not None for p in draft.passes for r in p.reductions])
     kept = [a for a in range(rank) if a not in reduced]
     inner = [a for a in range(rank) if a in reduced]
     if lead is not None and not draft.ordered:
@@ -89,7 +90,7 @@ def find_axes(draft: Draft, live: list[int]) -> Axes:
     else:
         scratch = any(s.node is None for s in slots)
         in_rows = max((units(r) for r in inner_runs), default=0)
-        if kept_runs and not ordered and not scratch:
+        if kept_runs and not running and not scratch:
             best = max(range(len(kept_runs)), key=lambda i: (units(kept_runs[i]), i))
             column = units(kept_runs[best]) > in_rows and _extent(kept_runs[best], space) >= NARROW
             if column:

@@ -15,7 +15,16 @@ from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.loops.contract import dot_general, reduce_node
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
-from funcgrad.loops.templates import KERNEL_DTYPES, cast_template, copy_template, fold_template, storage_dtype, template
+from funcgrad.loops.templates import (
+    KERNEL_DTYPES,
+    cast_template,
+    copy_template,
+    fold_template,
+    read_in_place,
+    storage_dtype,
+    template,
+    without_handles,
+)
 from funcgrad.loops.views import Strided
 
 INT64 = np.dtype(np.int64)
@@ -111,11 +120,15 @@ class Lowering:
         if any(0 in eqn.inputs[i].aval.shape for i in handles):  # there is nothing that a load could read
             self.host(eqn, rule)
             return
-        args = tuple([self.random(x) if i in handles else self.ref(x, ndim) for i, x in enumerate(eqn.inputs)])
-        ranks = tuple([len(a.shape) if a.__class__ is Random else None for a in args])
+        shape = eqn.outputs[0].aval.shape
+        ranks = tuple([len(x.aval.shape) if i in handles else None for i, x in enumerate(eqn.inputs)])
         dtypes = tuple([x.aval.dtype for x in eqn.inputs])
-        outs = tuple([v.aval.dtype for v in eqn.outputs])
-        self.maps(eqn, template(rule.fn, dtypes, outs, eqn.params, ranks), args)
+        body = template(rule.fn, dtypes, tuple([v.aval.dtype for v in eqn.outputs]), eqn.params, ranks)
+        here = tuple([k for k in read_in_place(body, ndim) if eqn.inputs[k].aval.shape == shape])
+        if here:
+            body = without_handles(body, here)
+        args = [self.random(x) if i in handles and i not in here else self.ref(x, ndim) for i, x in enumerate(eqn.inputs)]
+        self.maps(eqn, body, tuple(args))
 
     def view(self, eqn: Eqn, rule: rules.View) -> None:
         v = self.value(eqn.inputs[0])

@@ -5,6 +5,7 @@ instructions that the function asked for, with numbered placeholders for the ope
 of equations share some dozens of templates, so that lowering an equation is a look-up.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ _COSTS |= dict.fromkeys(("div", "rem", "sqrt", "rsqrt"), 3.0)
 _COSTS |= dict.fromkeys(("exp", "exp2", "log", "log1p", "expm1", "cbrt", "logistic", "tanh"), 10.0)
 _COSTS |= dict.fromkeys(("sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "acosh", "atanh"), 14.0)
 _COSTS |= dict.fromkeys(("asin", "acos", "atan", "atan2", "erf_inv", "pow", "lgamma", "digamma", "nextafter"), 20.0)
-_COSTS |= dict.fromkeys(("threefry_hi", "threefry_lo"), 40.0)
+_COSTS |= dict.fromkeys(("threefry_hi", "threefry_lo"), 12.0)
 _COSTS |= {"at": 6.0, "check": 1.0}
 
 _REAL = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
@@ -246,6 +247,41 @@ def _record(
     for condition in b.conditions:
         guard = condition if guard is None else Expr("and", BOOL, (guard, condition))
     return flatten(outs, guard)
+
+
+def read_in_place(body: Template, rank: int) -> tuple[int, ...]:
+    """The operands that `body` reads only at the position of the output itself, at all of its `rank` axes."""
+    instrs = body.instrs
+    here: dict[int, bool] = {}
+    for op, _, args, attr in instrs:
+        if op == "at":
+            same = len(args) == rank and all([instrs[k][0] == "index" and instrs[k][3] == a for a, k in enumerate(args)])
+            here[attr] = here.get(attr, True) and same
+        elif op == "size":
+            here[attr[0]] = False
+    return tuple([k for k, same in here.items() if same])
+
+
+@functools.lru_cache(maxsize=1024)
+def without_handles(body: Template, operands: tuple[int, ...]) -> Template:
+    """`body` with the operands that it reads in place as scalars."""
+    instrs = [
+        ("arg", dtype, (), attr) if op == "at" and attr in operands else (op, dtype, args, attr)
+        for op, dtype, args, attr in body.instrs
+    ]
+    needed = set(body.outs) | ({body.guard} if body.guard is not None else set())
+    for k in range(len(instrs) - 1, -1, -1):
+        if k in needed:
+            needed.update(instrs[k][2])
+    kept = {k: i for i, k in enumerate(sorted(needed))}
+    chosen = [instrs[k] for k in kept]
+    return Template(
+        tuple([(op, dtype, tuple([kept[a] for a in args]), attr) for op, dtype, args, attr in chosen]),
+        tuple([kept[k] for k in body.outs]),
+        None if body.guard is None else kept[body.guard],
+        sum([cost_of(i[0]) for i in chosen]),
+        any([i[0] in ("index", "extent") for i in chosen]),
+    )
 
 
 def copy_template(dtype: np.dtype) -> Template:
