@@ -1,4 +1,4 @@
-"""`python -m benchmarks [words ...] [--once] [--rounds N] [--seconds S] [--json PATH]`: see the package's docstring."""
+"""`python -m benchmarks [words ...] [--once] [--rounds N] [--seconds S] [--json PATH] [--readme]`: see __init__.py."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import time
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def save(path: str, results: list[Result], peer: str) -> None:
     Path(path).write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n")
 
 
+def write_readme(text: str) -> None:
+    """The table between the two marks of README.md."""
+    path = Path(__file__).resolve().parent.parent / "README.md"
+    pattern = r"(<!-- benchmarks: begin -->\n).*(<!-- benchmarks: end -->)"
+    path.write_text(re.sub(pattern, lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}", path.read_text(), flags=re.S))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="funcgrad's benchmarks, beside a peer's when there is one"
@@ -46,6 +54,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.3, help="time for one side in one round (default: 0.3)")
     parser.add_argument("--peer", default="jax", help="the library in FUNCGRAD_PEER_PYTHON's environment (default: jax)")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
+    parser.add_argument("--readme", action="store_true", help="also put the table into README.md")
     options = parser.parse_args()
     rows = [row for row in ROWS if not options.words or any(word.lower() in row.name.lower() for word in options.words)]
     if not rows:
@@ -61,6 +70,8 @@ def main() -> None:
         r = results[-1]
         print(f"# {row.name}: {r.ours if r.ours is not None else float('nan'):.4g} {row.unit}  {r.verdict}", flush=True)
     print("\n" + table(results, options.peer))
+    if options.readme:
+        write_readme(table(results, options.peer))
     if options.json:
         save(options.json, results, options.peer)
 

@@ -90,10 +90,10 @@ class Result:
     def verdict(self) -> str:
         if self.problem:
             return self.problem
-        value = self.ratio if self.row.peer else self.ours
-        if value is None or self.row.limit is None:
-            return ""
-        return "ok" if value <= self.row.limit else f"above {self.row.limit:g}"
+        bounds = [(self.ours, self.row.at_most, f" {self.row.unit}"), (self.ratio, self.row.limit, "")]
+        known = [(value, bound, unit) for value, bound, unit in bounds if value is not None and bound is not None]
+        above = [f"above {bound:g}{unit}" for value, bound, unit in known if value > bound]
+        return ", ".join(above) or ("ok" if known else "")
 
 
 def difference(row: Row, ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> str:

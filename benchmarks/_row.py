@@ -25,7 +25,8 @@ class Row:
            "first":  `body(lib)` gives a Case whose first call is timed, in a new process each round.
            "number": `body(lib)` measures by itself and returns the number in `unit`, in a new process each round.
     cache  "shared" (what the process finds), "empty" (a new, empty kernel cache), "filled" (filled by a run just before).
-    limit  the ratio to the peer, or where there is no peer the value, that the row must not exceed.
+    limit  the ratio to the peer that the row should not exceed.
+    at_most  the value, in `unit`, that it should not exceed whatever the peer does.
 
     Bodies of "number" rows take `small=True` under --once and then only show that they run.
     """
@@ -37,6 +38,7 @@ class Row:
     cache: Literal["shared", "empty", "filled"] = "shared"
     peer: bool = True
     limit: float | None = 1.0
+    at_most: float | None = None
     rtol: float = 1e-4
     atol: float = 1e-5
 

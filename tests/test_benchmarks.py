@@ -36,6 +36,14 @@ def test_a_wrong_row_has_no_ratio():
     assert "1.25" in slow and "above 1" in slow
 
 
+def test_a_value_may_be_bounded_too():
+    row = Row("bounded", lambda lib: None, unit="ms", at_most=10.0)
+    assert Result(row, 9.0, 100.0).verdict == "ok"
+    assert Result(row, 11.0, 100.0).verdict == "above 10 ms"
+    assert Result(row, 11.0, 2.0).verdict == "above 10 ms, above 1"
+    assert Result(Row("free", lambda lib: None, limit=None), 11.0, 2.0).verdict == ""
+
+
 def test_the_clock_sees_what_a_call_costs():
     """A call that does nothing is far below one that sums a million numbers."""
     x = np.ones(1_000_000)
