@@ -1,6 +1,7 @@
 """Elementwise operators under JAX's names: one dtype, one shape, no promotion between arrays.
 
-Python scalars take the arrays' dtype, and scalars (also arrays without axes) fit any shape. `funcgrad.numpy` promotes and broadcasts.
+Python scalars take the arrays' dtype, and scalars (also arrays without axes) fit any shape. `funcgrad.numpy` promotes and
+broadcasts.
 """
 
 from collections.abc import Callable
@@ -20,11 +21,14 @@ from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitcast_convert_type", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type", "cos", "cosh",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type",
+    "cos", "cosh",
     "digamma", "div", "eq", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "imag", "integer_pow",
     "is_finite", "le", "lgamma", "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "nextafter", "polygamma",
-    "population_count", "pow", "real", "reciprocal", "reduce_precision", "rem", "round", "rsqrt", "select", "select_n", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "sub", "tan", "tanh",
+    "population_count", "pow", "real", "reciprocal", "reduce_precision", "rem", "round", "rsqrt", "select", "select_n",
+    "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "sub", "tan",
+    "tanh",
 ]  # fmt: skip
 
 

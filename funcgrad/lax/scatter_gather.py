@@ -1,6 +1,7 @@
 """gather and scatter with XLA's dimension numbers. `x[i]` and `x.at[i]` work them out; these are for code that has them.
 
-The default mode is `config.index_mode` ("raise"): an index out of range is an IndexError. JAX's default clips a gather ("clip") and
+The default mode is `config.index_mode` ("raise"): an index out of range is an IndexError. JAX's default clips a gather
+("clip") and
 drops scattered updates ("drop").
 """
 
@@ -34,7 +35,8 @@ def gather(
 ) -> Any:  # fmt: skip
     """Windows of `slice_sizes` that start at the index vectors along the last axis of start_indices.
 
-    mode: out of range, see `x.at[i]`; fill_value: for "fill". unique_indices, indices_are_sorted: promises that make no difference.
+    mode: out of range, see `x.at[i]`; fill_value: for "fill". unique_indices, indices_are_sorted: promises that make no
+    difference.
     """
     x, i = as_value(operand, "lax.gather", "operand"), as_value(start_indices, "lax.gather", "start_indices")
     return ops.gather(
@@ -65,7 +67,8 @@ def _scatter(name: str, op: Callable[..., Any], doc: str, change: Callable[..., 
 
     f.__name__ = f.__qualname__ = name
     f.__module__ = "funcgrad.lax"
-    f.__doc__ = f"{doc}\n\nThe windows of `updates` go to the index vectors along the last axis of scatter_indices. mode: out of range, see `x.at[i]`."
+    places = "The windows of `updates` go to the index vectors along the last axis of scatter_indices."
+    f.__doc__ = f"{doc}\n\n{places} mode: out of range, see `x.at[i]`."
     return f
 
 

@@ -28,9 +28,11 @@ from funcgrad.trace.value import Value
 
 __all__ = [
     "argmax", "argmin", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcasted_iota",
-    "collapse", "concatenate", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot", "dot_general", "dynamic_index_in_dim",
+    "collapse", "concatenate", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot", "dot_general",
+    "dynamic_index_in_dim",
     "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice",
-    "dynamic_update_slice_in_dim", "empty", "expand_dims", "full", "full_like", "index_in_dim", "index_take", "iota", "pad", "reduce_and",
+    "dynamic_update_slice_in_dim", "empty", "expand_dims", "full", "full_like", "index_in_dim", "index_take", "iota", "pad",
+    "reduce_and",
     "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reduce_xor", "reshape", "rev", "slice", "slice_in_dim",
     "sort", "sort_key_val", "split", "squeeze", "stack", "tile", "top_k", "transpose", "unstack",
 ]  # fmt: skip
@@ -242,7 +244,8 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 
 def index_take(src: Any, idxs: Any, axes: Any) -> Any:
-    """The slices of src at index vectors: idxs[k] are the indices along axes[k]; their common axis comes first. Negative ones count from the end."""
+    """The slices of src at index vectors: idxs[k] are the indices along axes[k]; their common axis comes first. Negative ones
+    count from the end."""
     x = _v("index_take", src, "src")
     places = [_v("index_take", i, "idxs") for i in idxs]
     named = [axis_of(a, x.ndim, "lax.index_take", "axes") for a in axes]
@@ -251,7 +254,8 @@ def index_take(src: Any, idxs: Any, axes: Any) -> Any:
 
 
 def _starts(name: str, x: Any, starts: Any, negative: Any) -> list[Any]:
-    """Start indices as integer scalars; negative ones count from the end where `negative` (a bool, or one for each axis) says so."""
+    """Start indices as integer scalars; negative ones count from the end where `negative` (a bool, or one for each axis) says
+    so."""
     items = list(starts) if not isinstance(starts, (Value, np.ndarray)) else [starts[k] for k in range(starts.shape[0])]
     if len(items) != x.ndim:
         raise ShapeError(

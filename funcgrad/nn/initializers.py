@@ -1,6 +1,7 @@
 """Initial values of parameters: each function gives an initializer `init(key, shape, dtype)`, which draws them.
 
-Variance scaling follows Glorot and Bengio (2010), LeCun et al. (1998) and He et al. (2015). `in_axis`, `out_axis` and `batch_axis` say which
+Variance scaling follows Glorot and Bengio (2010), LeCun et al. (1998) and He et al. (2015). `in_axis`, `out_axis` and
+`batch_axis` say which
 axes of the shape count as inputs, outputs and separate layers; the others are a receptive field.
 """
 

@@ -30,7 +30,8 @@ def _empty(x: Value, axes: tuple[int, ...]) -> bool:
 
 
 def _shift(x: Value, axes: tuple[int, ...]) -> Any:
-    """What to subtract before exp: the largest element where that is finite, otherwise 0; a constant to derivatives. Keeps extents of 1."""
+    """What to subtract before exp: the largest element where that is finite, otherwise 0; a constant to derivatives. Keeps
+    extents of 1."""
     largest = ew.stop_gradient(keep(reduce_max(x, axes=axes), x, axes, True))
     return ew.select_n(ew.is_finite(largest), like(largest, 0), largest)
 
@@ -43,7 +44,8 @@ def _over(x: Any, like_: Value) -> Any:
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """exp(x) / sum(exp(x)) along `axis` (an integer, a tuple or None for all).
 
-    Args: x: real array. where: boolean mask of what takes part; the rest is 0. A row of nothing but -inf (or nothing at all) is NaN
+    Args: x: real array. where: boolean mask of what takes part; the rest is 0. A row of nothing but -inf (or nothing at all)
+    is NaN
     only where IEEE division says so: it is 0 where it is masked.
     Returns: shape and dtype of x.
 
@@ -86,7 +88,8 @@ def logsumexp(
 ) -> Any:
     """log(sum(b * exp(a))) along `axis`, without overflow; -inf over nothing (or over -inf alone), where the gradient is 0.
 
-    Args: a: real or complex array. b: weights that broadcast with a. where: boolean mask of what counts. return_sign: give the pair
+    Args: a: real or complex array. b: weights that broadcast with a. where: boolean mask of what counts. return_sign: give the
+    pair
     (log |sum|, sign) instead, also for negative sums, which are NaN otherwise.
 
     >>> nn.logsumexp(fnp.array([1000.0, 1000.0]))

@@ -53,7 +53,8 @@ def operand(x: Any, name: str, arg: str) -> Any:
     raise TypeError(
         message(
             f"{title(name)}: got {_kind(x)} for {arg}",
-            "arrays (of funcgrad or NumPy) and scalars; sequences are not converted silently, because that is slow inside a trace",
+            "arrays (of funcgrad or NumPy) and scalars; sequences are not converted silently, because that is slow "
+            "inside a trace",
             f"{title(name)}(fnp.asarray({arg}), ...)" if _convertible(x) else f"check what {arg} is",
         )
     )

@@ -30,7 +30,8 @@ from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
     "angle", "around", "clip", "copysign", "divmod", "float_power", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd",
-    "heaviside", "hypot", "lcm", "ldexp", "logaddexp", "logaddexp2", "mod", "modf", "nan_to_num", "pow", "power", "remainder", "round",
+    "heaviside", "hypot", "lcm", "ldexp", "logaddexp", "logaddexp2", "mod", "modf", "nan_to_num", "pow", "power", "remainder",
+    "round",
     "sinc", "spacing",
 ]  # fmt: skip
 
@@ -169,7 +170,8 @@ float_power = binary_float("float_power", ew.pow, "x1 ** x2 as floats, whatever 
 
 
 def _ordered(x: Any, y: Any) -> tuple[Any, Any]:
-    """The larger and the smaller one (complex: by real part), each a plain choice, so that derivatives stay smooth where they meet."""
+    """The larger and the smaller one (complex: by real part), each a plain choice, so that derivatives stay smooth where they
+    meet."""
     first = ew.ge(ew.real(x), ew.real(y)) if aval_of(x).dtype in dt.COMPLEXES else ew.ge(x, y)
     return ew.select_n(first, y, x), ew.select_n(first, x, y)
 

@@ -36,9 +36,11 @@ class At:
 class Ref:
     """`x.at[i]`: some elements of x, to be read or to be changed in a copy.
 
-    Every method takes `mode`: "raise" (the default: IndexError out of range), "fill" or "drop" (reading gives fill_value, updates are
+    Every method takes `mode`: "raise" (the default: IndexError out of range), "fill" or "drop" (reading gives fill_value,
+    updates are
     left out), "clip" (the nearest element), "wrap" (counted round), "promise_in_bounds" (unchecked: the caller vouches);
-    `unique_indices=True` promises that no element is named twice; `indices_are_sorted` is accepted and makes no difference. Updates
+    `unique_indices=True` promises that no element is named twice; `indices_are_sorted` is accepted and makes no difference.
+    Updates
     broadcast to the shape of x[i] and are cast to x's dtype; an element named twice takes both updates (for `set`: the last).
     """
 
@@ -54,7 +56,8 @@ class Ref:
         self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None, fill_value: Any = None,
         out_sharding: Any = None, wrap_negative_indices: bool = True,
     ) -> Any:  # fmt: skip
-        """x[i] with a mode. fill_value: a Python or NumPy scalar (default NaN; integers: the least, unsigned: the greatest; True)."""
+        """x[i] with a mode. fill_value: a Python or NumPy scalar (default NaN; integers: the least, unsigned: the greatest;
+        True)."""
         mode = mode_of(mode, "x.at[i].get")
         if not wrap_negative_indices:
             return read_with(self.array, _unsigned(self.index), mode, fill_value)

@@ -24,7 +24,8 @@ from funcgrad.ops.reduce import reduce_and
 from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
-    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
+    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_not",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isclose", "iscomplex",
     "iscomplexobj", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "iterable",
     "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "right_shift",
@@ -74,7 +75,8 @@ def _logical(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
     f.__name__ = f.__qualname__ = name
     f.__module__ = "funcgrad.numpy"
-    f.__doc__ = f"{doc}\n\nArgs: x1, x2: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape.\n\n>>> fnp.{name}(True, 0)\n"
+    args = "Args: x1, x2: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape."
+    f.__doc__ = f"{doc}\n\n{args}\n\n>>> fnp.{name}(True, 0)\n"
     return f
 
 

@@ -82,7 +82,8 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     if x.aval.shape[kx] != y.aval.shape[ky]:
         raise _mismatch(
             "matmul (@)", a, b,
-            f"the last extent of the left ({x.aval.shape[kx]}) equals the {'second last' if ny > 1 else 'only'} extent of the right ({y.aval.shape[ky]})",
+            f"the last extent of the left ({x.aval.shape[kx]}) equals the {'second last' if ny > 1 else 'only'} "
+            f"extent of the right ({y.aval.shape[ky]})",
             _matmul_fix(x.aval.shape, y.aval.shape),
         )  # fmt: skip
     if nx <= 2 and ny <= 2 or ny <= 2:

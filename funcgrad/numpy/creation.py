@@ -215,7 +215,8 @@ def copy(a: Any, order: Any = None) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """The array in another dtype. Floats are cut towards 0 when they become integers; complex numbers lose their imaginary part."""
+    """The array in another dtype. Floats are cut towards 0 when they become integers; complex numbers lose their imaginary
+    part."""
     _check_device("astype", device)
     x = as_value(x, "astype", "x")
     target = dt.scalar_dtype(dtype) if dtype.__class__ is type and dtype in _SCALARS else dt.canonical(dtype)

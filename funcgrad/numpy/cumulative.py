@@ -34,7 +34,8 @@ def _running(name: str, op: Callable[..., Any], a: Any, axis: Any, dtype: Any, o
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """The running sum along `axis` (None: of the flattened array). dtype: without one floats keep theirs, integers become (u)int64.
+    """The running sum along `axis` (None: of the flattened array). dtype: without one floats keep theirs, integers become
+    (u)int64.
 
     >>> fnp.cumsum(fnp.array([1, 2, 3]))
     """
@@ -118,7 +119,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = None) -> Any:
     """Slopes by central differences, one-sided at the ends.
 
-    Args: f: array. varargs: spacing: one scalar for all axes, or a scalar or coordinate vector for each. axis: integer, tuple or None
+    Args: f: array. varargs: spacing: one scalar for all axes, or a scalar or coordinate vector for each. axis: integer, tuple
+    or None
     (all). edge_order: 1 or None (second order at the ends is not offered).
     Returns: an array of the shape of f, or a list of them for several axes.
     """

@@ -109,7 +109,8 @@ def einsum(
     """Sums of products by Einstein's convention.
 
     Args: subscripts: "ij,jk->ik", with "..." for axes that broadcast; without "->" the letters that appear once are kept, in
-    alphabetical order. Also the interleaved form `einsum(x, [0, 1], y, [1, 2])`. operands: arrays. optimize: an opt_einsum strategy,
+    alphabetical order. Also the interleaved form `einsum(x, [0, 1], y, [1, 2])`. operands: arrays. optimize: an opt_einsum
+    strategy,
     True, False (left to right) or a path. preferred_element_type: dtype of the products and of the result.
     Raises: ShapeError where a letter has two extents; UsageError for subscripts that cannot be read.
 

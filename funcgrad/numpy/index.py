@@ -404,7 +404,8 @@ class Target(NamedTuple):
 
 
 def target(shape: tuple[int, ...], index: Any, mode: str) -> Target:
-    """The scatter that writes x[index] for an x of this shape. Contiguous slices are windows; strided ones become index arrays."""
+    """The scatter that writes x[index] for an x of this shape. Contiguous slices are windows; strided ones become index
+    arrays."""
     tokens = parse(index, shape, mode)
     arrays = [t for t in tokens if t.__class__ is Gathered]
     block = broadcast_shapes_of([t.index.shape for t in arrays], "x.at[i, j]") if arrays else ()  # type: ignore[union-attr]

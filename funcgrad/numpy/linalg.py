@@ -212,7 +212,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """The norm of vectors or matrices; its gradient at 0 is 0.
 
     Args: x: array. ord: for vectors any number (2 by default; 0 counts what is not zero, inf and -inf are the extremes); for
-    matrices None or "fro" (root of the sum of squares), 1, -1 (columns), inf, -inf (rows). axis: an integer for vectors, a pair for
+    matrices None or "fro" (root of the sum of squares), 1, -1 (columns), inf, -inf (rows). axis: an integer for vectors, a
+    pair for
     matrices, None for all of x (flattened where ord is None). keepdims: leave extents of 1.
 
     >>> fnp.linalg.norm(fnp.array([3.0, 4.0]))

@@ -149,7 +149,8 @@ def _wrap(x: Value, axis: int, before: int, after: int, kwargs: Any) -> Any:
 
 
 def _mirror(x: Value, axis: int, before: int, after: int, kwargs: Any, with_edge: bool) -> Any:
-    """Mirrored at the edges, which are repeated (symmetric) or not (reflect); in rounds where the border is longer than the array."""
+    """Mirrored at the edges, which are repeated (symmetric) or not (reflect); in rounds where the border is longer than the
+    array."""
     kind = kwargs.get("reflect_type", "even")
     if kind not in ("even", "odd"):
         raise UsageError(message(f"fnp.pad: got reflect_type={kind!r}", "'even' or 'odd'", "reflect_type='even'"))

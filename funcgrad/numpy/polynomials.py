@@ -1,4 +1,5 @@
-"""Polynomials as coefficient vectors, the highest power first: polyval, polyadd, polysub, polymul, polyder, polyint, poly; and cross."""
+"""Polynomials as coefficient vectors, the highest power first: polyval, polyadd, polysub, polymul, polyder, polyint, poly; and
+cross."""
 
 from typing import Any
 
@@ -20,7 +21,8 @@ __all__ = ["cross", "poly", "polyadd", "polyder", "polyint", "polymul", "polysub
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
-    """The cross product of vectors of 2 or 3 elements along axes axisa and axisb (or `axis` for all); the result's are along axisc.
+    """The cross product of vectors of 2 or 3 elements along axes axisa and axisb (or `axis` for all); the result's are along
+    axisc.
 
     Of two vectors with 2 elements it is the third component alone.
     """

@@ -30,7 +30,8 @@ from funcgrad.ops.shape import broadcast_in_dim, expand_dims, reshape
 from funcgrad.trace.value import Value
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum",
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std",
+    "sum",
     "var",
 ]  # fmt: skip
 

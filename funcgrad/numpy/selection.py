@@ -34,14 +34,16 @@ from funcgrad.trace.value import Value
 
 __all__ = [
     "argwhere", "choose", "compress", "delete", "extract", "fill_diagonal", "flatnonzero", "insert", "ix_", "nonzero",
-    "piecewise", "place", "put", "put_along_axis", "ravel_multi_index", "select", "take", "take_along_axis", "unravel_index", "where",
+    "piecewise", "place", "put", "put_along_axis", "ravel_multi_index", "select", "take", "take_along_axis", "unravel_index",
+    "where",
 ]  # fmt: skip
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None) -> Any:
     """x where the condition holds, otherwise y; with the condition alone, the indices of its True elements.
 
-    Args: condition: array of booleans (or of numbers: not zero). x, y: arrays or scalars; all three broadcast, x and y are brought to one
+    Args: condition: array of booleans (or of numbers: not zero). x, y: arrays or scalars; all three broadcast, x and y are
+    brought to one
     dtype. size, fill_value: for the one-argument form, see `nonzero`.
     The side that is not taken gets a hard zero as gradient, even where its own derivative is infinite or NaN.
 
@@ -82,7 +84,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """For each element what the function (or scalar) of the last condition that holds gives; one more function is for the rest."""
+    """For each element what the function (or scalar) of the last condition that holds gives; one more function is for the
+    rest."""
     v = as_value(x, "piecewise", "x")
     masks = [condlist] if isinstance(condlist, Value) and condlist.shape == v.shape else list(condlist)
     masks = [as_bool(as_value(c, "piecewise", "condlist")) for c in masks]
@@ -115,7 +118,8 @@ def take(
 ) -> Any:  # fmt: skip
     """The elements (or slices along `axis`) that `indices` names, in its shape.
 
-    Args: a: array. indices: integers. axis: integer, or None for the flattened array. mode: out of range, see `x.at[i]`; without one
+    Args: a: array. indices: integers. axis: integer, or None for the flattened array. mode: out of range, see `x.at[i]`;
+    without one
     IndexError. fill_value: for mode="fill". unique_indices, indices_are_sorted: promises that make no difference.
 
     >>> fnp.take(fnp.array([10, 20, 30]), fnp.array([2, 0]))
@@ -164,7 +168,8 @@ def take_along_axis(
 ) -> Any:
     """Elements along `axis` by an index array of the same rank: out[i, j] = arr[i, indices[i, j]] for axis 1.
 
-    Args: indices: integers; other axes broadcast with the array's. axis: None for the flattened array. mode, fill_value: out of range, see
+    Args: indices: integers; other axes broadcast with the array's. axis: None for the flattened array. mode, fill_value: out
+    of range, see
     `x.at[i].get`. wrap_negative_indices=False: negative numbers are out of range.
     Pairs with `fnp.argsort` and `fnp.argmax(..., keepdims=True)`.
     """
@@ -271,7 +276,8 @@ def _numbers_of(x: Value) -> np.ndarray | None:
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, ...]:
     """The indices of the elements that are not zero, one int64 array for each axis.
 
-    Args: size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled with fill_value (default 0; a
+    Args: size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled with fill_value
+    (default 0; a
     scalar or one for each axis).
     Raises: ConcretizationTypeError for a traced array without size.
 
@@ -317,7 +323,8 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 
 
 def compress(condition: Any, a: Any, axis: Any = None, *, size: Any = None, fill_value: Any = 0, out: Any = None) -> Any:
-    """The slices along `axis` (None: the elements) where the vector `condition` is True; size as in `nonzero`, filled with fill_value."""
+    """The slices along `axis` (None: the elements) where the vector `condition` is True; size as in `nonzero`, filled with
+    fill_value."""
     check_unsupported("compress", out=out)
     x = as_value(a, "compress")
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "compress"))
@@ -393,7 +400,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Numbers of elements of a flattened array -> an index array for each axis of `shape`. Numbers out of range go to the nearest element."""
+    """Numbers of elements of a flattened array -> an index array for each axis of `shape`. Numbers out of range go to the
+    nearest element."""
     number = as_value(indices, "unravel_index", "indices")
     extents = shape_of(shape, "unravel_index")
     if number.dtype not in dt.INTEGERS:
@@ -412,7 +420,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *, dtype: Any = None) -> Any:
     """An index array for each axis -> the numbers of the elements in the flattened array of shape `dims`.
 
-    mode: "raise" (needs numbers that are known; otherwise as "clip"), "clip" or "wrap". order: "C" or "F". dtype: int64 without one.
+    mode: "raise" (needs numbers that are known; otherwise as "clip"), "clip" or "wrap". order: "C" or "F". dtype: int64
+    without one.
     """
     extents = shape_of(dims, "ravel_multi_index", "dims")
     places = [ew.convert(as_value(i, "ravel_multi_index", "multi_index"), dt.int64) for i in multi_index]
@@ -444,7 +453,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Index vectors as an open grid: x[fnp.ix_([0, 2], [1, 3])] takes those rows and columns. Boolean vectors name their True places."""
+    """Index vectors as an open grid: x[fnp.ix_([0, 2], [1, 3])] takes those rows and columns. Boolean vectors name their True
+    places."""
     out = []
     for k, a in enumerate(args):
         v = as_value(np.asarray(a) if isinstance(a, (list, tuple)) else a, "ix_", "args")

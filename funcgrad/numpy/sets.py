@@ -1,6 +1,7 @@
 """Counting and sets: unique, union1d, intersect1d, setdiff1d, setxor1d, isin, bincount, histogram.
 
-The length of a set depends on the numbers, so these need numbers that are known, or `size=` (and `fill_value=`) inside traced functions.
+The length of a set depends on the numbers, so these need numbers that are known, or `size=` (and `fill_value=`) inside traced
+functions.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +27,8 @@ from funcgrad.ops._family import full
 from funcgrad.trace.value import Value
 
 __all__ = [
-    "bincount", "histogram", "histogram_bin_edges", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
+    "bincount", "histogram", "histogram_bin_edges", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique",
+    "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
 
@@ -62,7 +64,8 @@ def unique(
 ) -> Any:  # fmt: skip
     """The different elements (or slices along `axis`) in ascending order; the numbers must be known.
 
-    Args: return_index, return_inverse, return_counts: also where each first stands, which of them each element is, how often each comes.
+    Args: return_index, return_inverse, return_counts: also where each first stands, which of them each element is, how often
+    each comes.
     equal_nan: NaN equals NaN. size, fill_value: cut or filled to a length. sorted: any; they always are.
     """
     x = as_value(ar, "unique", "ar")
@@ -149,7 +152,8 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = Non
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: Any = None, fill_value: Any = None
 ) -> Any:
-    """The elements that are in both, sorted; return_indices: also where each first stands in ar1 and ar2. The numbers must be known."""
+    """The elements that are in both, sorted; return_indices: also where each first stands in ar1 and ar2. The numbers must be
+    known."""
     values, i, j = np.intersect1d(*_two("intersect1d", ar1, ar2), assume_unique, True)
     out = from_numpy(_sized(values, size, fill_value, "intersect1d"))
     if not return_indices:
@@ -164,7 +168,8 @@ _ISIN = ("auto", "compare_all", "binary_search", "sort")
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Any:
-    """Whether each element is one of test_elements; bool of the shape of element. method: JAX's names are accepted, with one result."""
+    """Whether each element is one of test_elements; bool of the shape of element. method: JAX's names are accepted, with one
+    result."""
     if method not in _ISIN:
         raise UsageError(message(f"fnp.isin: got method={method!r}", ", ".join(map(repr, _ISIN)), "method='auto'"))
     x, y = common_dtype(as_value(element, "isin", "element"), as_value(test_elements, "isin", "test_elements"))
@@ -180,7 +185,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = None) -> Any:
     """How often each of 0, 1, ... comes in the vector x, or the sums of the weights there.
 
-    length: of the result; without it max(x) + 1, which must be known (at least minlength). Numbers beyond it are left out, negative ones
+    length: of the result; without it max(x) + 1, which must be known (at least minlength). Numbers beyond it are left out,
+    negative ones
     count as 0.
     """
     v = as_value(x, "bincount", "x")

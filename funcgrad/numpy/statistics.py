@@ -97,12 +97,14 @@ def _pick(ordered: Value, place: Any) -> Any:
 
 
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
+    False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """The value below which the fraction q of the elements along `axis` lies; NaN where there is one.
 
-    Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two elements:
+    Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two
+    elements:
     "linear", "lower", "higher", "midpoint", "nearest". weights: must be None.
     """
     check_unsupported("quantile", out=out, overwrite_input=overwrite_input)
@@ -116,7 +118,8 @@ def _no_weights(name: str, weights: Any) -> None:
 
 
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
+    False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """`quantile` of the elements that are not NaN; NaN where there is none."""
@@ -133,7 +136,8 @@ def _percent(q: Any, name: str) -> Any:
 
 
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
+    False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """`quantile` with q in percent."""
@@ -141,7 +145,8 @@ def percentile(
 
 
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
+    False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
     """`nanquantile` with q in percent."""
@@ -299,7 +304,8 @@ def cov(
 ) -> Any:  # fmt: skip
     """The covariance matrix of variables (rows; with rowvar=False columns) over observations.
 
-    Args: m, y: matrices or vectors; y adds variables. bias, ddof: divide by n - ddof (default 1; bias=True: 0). fweights: how often each
+    Args: m, y: matrices or vectors; y adds variables. bias, ddof: divide by n - ddof (default 1; bias=True: 0). fweights: how
+    often each
     observation counts. aweights: how much.
     """
     x = as_value(m, "cov", "m")

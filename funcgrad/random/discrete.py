@@ -30,7 +30,8 @@ __all__ = ["bernoulli", "categorical", "choice", "geometric", "permutation", "ra
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
     """True with probability p.
 
-    Args: p: a floating scalar or array. shape: that of p where it is left out. mode: "low" compares with one uniform float; "high"
+    Args: p: a floating scalar or array. shape: that of p where it is left out. mode: "low" compares with one uniform float;
+    "high"
     with twice its bits, for very small p.
     """
     no_sharding("bernoulli", out_sharding)
@@ -88,7 +89,8 @@ def permutation(key: Any, x: Any, axis: Any = 0, independent: bool = False, *, o
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: Any = 0, mode: Any = None) -> Any:
     """Random elements (or slices along `axis`) of the array a, or of arange(a) for an integer a.
 
-    Args: shape: of the draws. replace: whether one may come twice. p: probabilities, one for each. mode: see `gumbel`; for p without
+    Args: shape: of the draws. replace: whether one may come twice. p: probabilities, one for each. mode: see `gumbel`; for p
+    without
     replacement.
     Raises: UsageError for more draws than elements without replacement, or nothing to draw from.
     """
@@ -143,7 +145,8 @@ def categorical(
 ) -> Any:
     """Random class numbers with probabilities softmax(logits) along `axis`, int64: by the Gumbel-max trick.
 
-    Args: shape: of the result; the logits' shape without the axis broadcasts to its end; leading axes are more draws. replace=False: the
+    Args: shape: of the result; the logits' shape without the axis broadcasts to its end; leading axes are more draws.
+    replace=False: the
     leading axes are draws without replacement (Kool et al., "Stochastic Beams and Where to Find Them", 2019). mode: see `gumbel`.
     """
     no_sharding("categorical", out_sharding)

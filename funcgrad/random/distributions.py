@@ -23,6 +23,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_ONE = np.float32(1.0)
+
+
 def _plain(name: str, key: Any, shape: Any, dtype: Any, out_sharding: Any) -> tuple[Any, tuple[int, ...], np.dtype]:
     no_sharding(name, out_sharding)
     return single(name, key), shape_of(shape, f"random.{name}"), float_dtype(name, dtype)
@@ -106,7 +109,7 @@ def _gumbel_64(key: Any, shape: tuple[int, ...]) -> Any:
     return ew.select_n(below, ew.neg(ew.log(ew.neg(ew.log(x)))), by_log1p)
 
 
-def lognormal(key: Any, sigma: Any = np.float32(1.0), shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """exp(sigma * normal); shape: that of sigma where it is left out."""
     no_sharding("lognormal", out_sharding)
     d = float_dtype("lognormal", dtype)

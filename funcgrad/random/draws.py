@@ -81,7 +81,8 @@ def uniform(
 ) -> Any:
     """Real numbers uniform in [minval, maxval).
 
-    Args: key: one key. shape: integer or tuple. dtype: floating; float32 without one. minval, maxval: scalars or arrays that broadcast
+    Args: key: one key. shape: integer or tuple. dtype: floating; float32 without one. minval, maxval: scalars or arrays that
+    broadcast
     to the shape.
 
     >>> random.uniform(random.key(0), (2,))

@@ -1,6 +1,7 @@
 """PRNG keys: making, splitting, folding in, taking apart.
 
-A typed key (`key(0)`) is an array of dtype `key<fry>`; a raw one (`PRNGKey(0)`) is uint32 with a last axis of 2. Every function takes
+A typed key (`key(0)`) is an array of dtype `key<fry>`; a raw one (`PRNGKey(0)`) is uint32 with a last axis of 2. Every
+function takes
 either, and gives back keys of the kind that it got. The bits are those of `jax.random` for the same seed.
 """
 
@@ -51,7 +52,8 @@ def _seeded(name: str, seed: Any) -> Any:
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A typed PRNG key from an integer seed.
 
-    Args: seed: integer (negative ones and those above 32 bits are taken modulo 2**32, as in JAX). impl, dtype: "threefry2x32" or None.
+    Args: seed: integer (negative ones and those above 32 bits are taken modulo 2**32, as in JAX). impl, dtype: "threefry2x32"
+    or None.
     Returns: a scalar array of dtype key<fry>.
 
     >>> k = random.key(0)
