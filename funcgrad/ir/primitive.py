@@ -15,7 +15,7 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
                                             None where the mask cannot be carried on
     blocks                               -> its transpose blocks cotangents somewhere (select): mask_transpose then also
                                             takes mask=None, which means that all of the cotangent is live
-    run(*values, **params)               -> how it is evaluated eagerly, where that is not `numpy`: user functions to call as they are
+    run(*values, **params)               -> how it is evaluated eagerly, where that is not `numpy`: calls user functions as they are
     stage(trace, args, params)           -> how it is recorded, where that is not as one equation of these params
     loop                                 -> a descriptor from `ir.loop_rules`
     dtypes                               -> those that its array operands may have
@@ -23,7 +23,7 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from funcgrad.core.aval import ShapedArray
 
@@ -90,7 +90,10 @@ class Primitive:
 REGISTRY: dict[str, Primitive] = {}
 
 
-def register(p: Primitive) -> Primitive:
+P = TypeVar("P", bound=Primitive)
+
+
+def register(p: P) -> P:
     """Enter `p` into the registry. One name, one primitive."""
     if p.name in REGISTRY:
         raise ValueError(f"primitive {p.name!r} is declared twice")
