@@ -94,14 +94,13 @@ def uniform(
 
 
 def between(key: Any, shape: tuple[int, ...], d: np.dtype, low: Any, high: Any) -> Any:
-    """Uniform in [low, high), which are values or literals of dtype d. The mantissa of a number in [1, 2) is random."""
+    """Uniform in [low, high), which are values or literals of dtype d."""
     width, mantissa = d.itemsize * 8, int(dt.finfo(d).nmant)
-    unsigned = np.dtype(f"uint{width}")
     drawn = 8 if mantissa < 8 else width
-    word = ew.convert(random_bits(key, bit_width=drawn, shape=shape), unsigned)
-    word = ew.shift_right_logical(word, unsigned.type(drawn - mantissa))
-    word = ew.or_(word, np.ones((), d).view(unsigned)[()])
-    unit = ew.sub(ew.bitcast_convert_type(word, new_dtype=d), d.type(1))
+    word = ew.shift_right_logical(random_bits(key, bit_width=drawn, shape=shape), np.dtype(f"uint{drawn}").type(drawn - mantissa))
+    # As the mantissa m of a number in [1, 2), less 1, this is m / 2**mantissa exactly; by conversion it stays one expression.
+    whole = ew.convert(word, np.dtype(f"int{width}"))
+    unit = ew.mul(ew.convert(whole, d), d.type(2.0**-mantissa))
     if not isinstance(low, Value) and not isinstance(high, Value):
         if low == 0 and high == 1:
             return unit
