@@ -185,13 +185,32 @@ class Emitter:
             elif op == "size":
                 k = draft.number((node.id, "size", attr), args[attr[0]].shape[attr[1]], INT64)
             elif op == "at":
-                k = draft.random(args[attr], tuple([done[i] for i in numbers]))
+                k = self.element(args[attr], tuple([done[i] for i in numbers]))
             elif op == "check":
                 k = self.check(node, tuple([done[i] for i in numbers]), attr)
             else:
                 k = add(op, dtype, tuple([done[i] for i in numbers]), repr_free(op, attr))
             done.append(k)
         return [done[i] for i in template.outs], None if template.guard is None else done[template.guard]
+
+    def element(self, arg: Random, indices: tuple[int, ...]) -> int:
+        """The element of an operand at computed indices; an inlined one is computed from its operands at these indices."""
+        draft, node = self.draft, arg.node
+        if not node.inline:
+            return draft.random(arg, indices)
+        done: list[int] = []
+        for op, dtype, numbers, attr in node.template.instrs:
+            if op != "arg":
+                done.append(draft.add(op, dtype, tuple([done[i] for i in numbers]), repr_free(op, attr)))
+                continue
+            a = node.args[attr]
+            if a.__class__ is Ref:
+                along = a.strides == node.strides and node.shape
+                offset, strides = (a.offset + arg.offset, arg.strides) if along else (a.offset, (0,) * len(arg.shape))
+                done.append(self.element(Random(a.node, offset, arg.shape, strides), indices))
+            else:
+                done.append(self.arg(node, attr, a))
+        return done[node.template.outs[node.out]]
 
     def check(self, node: Node, args: tuple[int, ...], message: str) -> int:
         draft = self.draft

@@ -79,6 +79,8 @@ def prune(graph: Graph) -> list[Node]:
             for arg in node.args:
                 if arg.__class__ is Ref:
                     arg.node.uses = [u for u in arg.node.uses if u[0] is not node]
+                elif arg.__class__ is Random:
+                    arg.node.randoms = [u for u in arg.node.randoms if u[0] is not node]
             continue
         live.append(node)
     live.reverse()
@@ -86,13 +88,14 @@ def prune(graph: Graph) -> list[Node]:
 
 
 def _wanted(node: Node) -> bool:
-    return bool(node.uses) or node.must
+    return bool(node.uses or node.randoms) or node.must
 
 
 def settle(nodes: list[Node]) -> None:
     """Set `inline` (and weight, loads, depth, linear) of every map."""
     for node in nodes:
         if node.kind != "map":
+            node.must = node.must or bool(node.randoms)
             continue
         weight, loads, depth, linear = node.template.weight, 0, 0, not node.template.positional  # type: ignore[union-attr]
         strides = node.strides
@@ -102,19 +105,28 @@ def settle(nodes: list[Node]) -> None:
                 along = arg.strides == strides
                 if other.inline:
                     weight += other.weight
-                    loads += other.loads
+                    loads |= other.loads
                     depth = max(depth, other.depth)
                     linear = linear and (not along or other.linear)
                 elif other.shape:
-                    loads += 1
+                    loads |= 1 << other.id  # a set of arrays
                 linear = linear and (along or not any(arg.strides))
         node.weight, node.loads, node.depth, node.linear = weight, loads, depth + 1, linear
+        if node.randoms and not _anywhere(node):
+            node.must = True
         node.inline = not node.must and depth < DEEPEST and _inlinable(node)
+        if node.randoms and not node.inline:
+            node.must = True
+
+
+def _anywhere(node: Node) -> bool:
+    """Whether an element of `node` can be computed at a computed index: cheap, and from the same place in its operands."""
+    return node.linear and node.weight <= CHEAP and node.loads.bit_count() <= 1 and not any([a.__class__ is Random for a in node.args])
 
 
 def _inlinable(node: Node) -> bool:
     uses, weight = node.uses, node.weight
-    if len(uses) > 1 and (weight > CHEAP or node.loads > 2):
+    if len(uses) > 1 and (weight > CHEAP or node.loads.bit_count() > 2):
         return False
     shape, strides = node.shape, node.strides
     for _, ref, space in uses:
@@ -180,7 +192,11 @@ def leaves(roots: tuple[Any, ...], space: Shape) -> list[Leaf]:
             else:
                 found.append(arg)
         elif arg.__class__ is Random:
-            found.append((arg.node, None, ()))
+            node = arg.node
+            if node.inline:
+                stack.extend([Random(a.node, 0, (), ()) for a in node.args if a.__class__ is Ref])
+            else:
+                found.append((node, None, ()))
     return found
 
 

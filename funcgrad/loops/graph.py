@@ -64,7 +64,8 @@ class Node:
 
     __slots__ = (
         "graph", "id", "kind", "shape", "size", "dtype", "strides", "template", "out", "args", "op", "space", "axes",
-        "regions", "call", "results", "uses", "must", "output", "input", "source", "messages", "after",
+        "regions", "call", "results", "uses",
+        "randoms", "must", "output", "input", "source", "messages", "after",
         "inline", "linear", "depth", "weight", "loads", "pulled", "group", "stored", "leaves", "level", "turn",
     )  # fmt: skip
 
@@ -82,6 +83,7 @@ class Node:
         self.out = 0
         self.space: Shape = shape
         self.uses: list[tuple[Node, Ref, Shape]] = []  # who reads this node element by element, how, over which space
+        self.randoms: list[tuple[Node, Random]] = []  # who reads it at computed indices
         self.must = False  # it has to exist in memory
         self.after: Node | None = None  # the host node with effects that has to run before this one
         self.output: int | None = None
@@ -125,7 +127,7 @@ class Graph:
             if arg.__class__ is Ref:
                 arg.node.uses.append((node, arg, node.space))
             elif arg.__class__ is Random:
-                arg.node.must = True
+                arg.node.randoms.append((node, arg))
 
     def copy(self, view: Strided) -> Strided:
         """The elements of `view` in memory of their own, once for all who ask."""

@@ -229,7 +229,8 @@ class Lowering:
         handle = self.random(indices)
         node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
         node.space, node.op = updates.aval.shape, rule.combine
-        node.must = handle.node.must = True
+        node.must = True
+        handle.node.randoms.append((node, handle))
         node.template = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
         node.args = (self.ref(x, len(node.shape)), handle, self.ref(updates, len(node.space)))
         node.source = eqn.source
