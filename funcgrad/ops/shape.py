@@ -419,8 +419,7 @@ def _expand_batch(x: Any, d: int, size: int, *, dimensions: tuple[int, ...]) -> 
 
 
 def _expand_loop(v: Any, dimensions: tuple[int, ...]) -> Any:
-    shape = _expanded(tuple(v.shape), dimensions)
-    return v.broadcast(shape, tuple(i for i in range(len(shape)) if i not in dimensions))
+    return v.reshape(_expanded(tuple(v.shape), dimensions))
 
 
 expand_dims = linear(
