@@ -153,11 +153,15 @@ eq, ne = _binary("eq", ew.eq, "x == y"), _binary("ne", ew.ne, "x != y")
 ge, gt = _binary("ge", ew.ge, "x >= y"), _binary("gt", ew.gt, "x > y")
 le, lt = _binary("le", ew.le, "x <= y"), _binary("lt", ew.lt, "x < y")
 max, min = _binary("max", ew.max, "The larger one; NaN wins."), _binary("min", ew.min, "The smaller one; NaN wins.")
-nextafter = _binary("nextafter", ew.nextafter, "The next number after x towards y.")
 rem = _binary("rem", ew.rem, "The remainder of the quotient towards 0, with the sign of x.")
 shift_left = _binary("shift_left", ew.shift_left, "Bits moved up; beyond the width 0.")
 shift_right_arithmetic = _binary("shift_right_arithmetic", ew.shift_right_arithmetic, "Bits moved down, the sign repeated.")
 shift_right_logical = _binary("shift_right_logical", ew.shift_right_logical, "Bits moved down, zeros come in.")
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The next number after x1 towards x2; of one dtype and shape, or scalars."""
+    return ew.nextafter(*strict("nextafter", x1, x2))
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:

@@ -20,6 +20,7 @@ from funcgrad.numpy import (
     dtypes,
     einstein,
     elementwise,
+    files,
     interpolation,
     join,
     linalg,
@@ -45,6 +46,7 @@ from funcgrad.numpy.diagonals import *
 from funcgrad.numpy.dtypes import *
 from funcgrad.numpy.einstein import *
 from funcgrad.numpy.elementwise import *
+from funcgrad.numpy.files import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
 from funcgrad.numpy.padding import *
@@ -69,6 +71,7 @@ __all__ += diagonals.__all__
 __all__ += dtypes.__all__
 __all__ += einstein.__all__
 __all__ += elementwise.__all__
+__all__ += files.__all__
 __all__ += interpolation.__all__
 __all__ += join.__all__
 __all__ += padding.__all__

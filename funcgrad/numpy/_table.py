@@ -90,23 +90,36 @@ def wrong_dtype(name: str, x: Any, allowed: frozenset, fix: str = "x.astype('flo
     )
 
 
-def binary_float(name: str, op: Callable[..., Any], doc: str, sample: str = "1.0, 2.0") -> Callable[..., Any]:
-    """f(x1, x2, /) in their common float or complex dtype."""
+def _two(apply: Callable[..., Any], op: Callable[..., Any], name: str, letters: bool) -> Callable[..., Any]:
+    """f(x1, x2, /), or f(x, y, /) with `letters`, as the name has it elsewhere."""
 
-    def f(x1: Any, x2: Any, /) -> Any:
-        return binary_inexact(op, x1, x2, name)
+    def numbered(x1: Any, x2: Any, /) -> Any:
+        return apply(op, x1, x2, name)
+
+    def lettered(x: Any, y: Any, /) -> Any:
+        return apply(op, x, y, name)
+
+    return lettered if letters else numbered
+
+
+def binary_float(
+    name: str, op: Callable[..., Any], doc: str, sample: str = "1.0, 2.0", *, letters: bool = False
+) -> Callable[..., Any]:
+    """f(x1, x2, /) in their common float or complex dtype."""
+    f = _two(binary_inexact, op, name, letters)
+    a, b = ("x", "y") if letters else ("x1", "x2")
 
     kind = ", integers to the default float"
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind=kind, result="", sample=sample))
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind=kind, result="", sample=sample))
 
 
-def binary_same(name: str, op: Callable[..., Any], doc: str, *, result: str = "", sample: str = "1.0, 2.0") -> Callable[..., Any]:
+def binary_same(
+    name: str, op: Callable[..., Any], doc: str, *, result: str = "", sample: str = "1.0, 2.0", letters: bool = False
+) -> Callable[..., Any]:
     """f(x1, x2, /) in their common dtype."""
-
-    def f(x1: Any, x2: Any, /) -> Any:
-        return binary(op, x1, x2, name)
-
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind="", result=result, sample=sample))
+    f = _two(binary, op, name, letters)
+    a, b = ("x", "y") if letters else ("x1", "x2")
+    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind="", result=result, sample=sample))
 
 
 def binary_compare(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:

@@ -164,7 +164,7 @@ def pow(x1: Any, x2: Any, /) -> Any:
     return power(x1, x2)
 
 
-float_power = binary_float("float_power", ew.pow, "x1 ** x2 as floats, whatever the dtypes.", sample="2, -1")
+float_power = binary_float("float_power", ew.pow, "x1 ** x2 as floats, whatever the dtypes.", sample="2, -1", letters=True)
 
 # --- logarithms of sums ---------------------------------------------------------------------------------------------------
 

@@ -131,15 +131,11 @@ def _right(x: Any, n: Any) -> Any:
 
 
 left_shift = binary_same(
-    "left_shift", _shift("left_shift (<<)", ew.shift_left), "x1 with its bits moved x2 places up.", sample="1, 3"
+    "left_shift", _shift("left_shift (<<)", ew.shift_left), "x1 with its bits moved x2 places up.", sample="1, 3", letters=True
 )
 
 
-def bitwise_left_shift(x: Any, y: Any, /) -> Any:
-    """As `left_shift(x, y)`; the array API's name."""
-    return left_shift(x, y)
-
-
+bitwise_left_shift = left_shift
 right_shift = binary_same(
     "right_shift",
     _shift("right_shift (>>)", _right),

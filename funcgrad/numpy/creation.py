@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.array import from_dlpack, from_numpy
+from funcgrad.bridge.array import from_dlpack as _from_dlpack
+from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, DtypeError, ShapeError, UsageError, message
@@ -174,7 +175,7 @@ def _convert(x: Any, dtype: np.dtype | None, copy: Any, name: str) -> Value:
     if hasattr(x, "__funcgrad_array__"):
         return _convert(x.__funcgrad_array__(), dtype, copy, name)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
-        return _convert(from_dlpack(x), dtype, copy, name)
+        return _convert(_from_dlpack(x), dtype, copy, name)
     if x is None:
         raise TypeError(
             message(
@@ -223,6 +224,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     if x.dtype in dt.COMPLEXES and target not in dt.COMPLEXES:
         x = ew.ne(x, x.dtype.type(0)) if target == dt.bool_ else ew.real(x)
     return _strong(cast(x, target))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """An array on the memory of another library's array (through `__dlpack__`); copy=True: on a copy of it."""
+    _check_device("from_dlpack", device)
+    return _from_dlpack(x, copy=copy)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:

@@ -55,7 +55,7 @@ class ScalarType:
         self.__name__ = name
         self.__doc__ = f"{name}(x): `x` as an array of {self.dtype}; also the name of that dtype."
 
-    def __call__(self, x: Any = 0) -> Any:
+    def __call__(self, x: Any) -> Any:
         if isinstance(x, Value):
             return cast(x, self.dtype)
         return from_numpy(np.asarray(x).astype(self.dtype))

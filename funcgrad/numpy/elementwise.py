@@ -117,7 +117,7 @@ def _nextafter(x: Any, y: Any) -> Any:
     return ew.nextafter(x, y)
 
 
-nextafter = binary_float("nextafter", _nextafter, "The next representable number after x1 towards x2.")
+nextafter = binary_float("nextafter", _nextafter, "The next representable number after x1 towards x2.", letters=True)
 
 
 def negative(*args: Any, out: Any = None, where: Any = None) -> Any:

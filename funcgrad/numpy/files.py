@@ -1,0 +1,115 @@
+"""Files, texts and bits: load, save, savez, fromfile, fromiter, fromstring, array_repr, printoptions, packbits, unpackbits.
+
+Reading and writing is NumPy's, in its formats; arrays go in and out at the door.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.bridge.array import from_numpy
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import DtypeError, UsageError, message
+from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._promote import as_value
+from funcgrad.numpy.reductions import as_bool
+from funcgrad.numpy.structure import cut, expand_dims, moveaxis, ravel, reshape
+from funcgrad.ops import elementwise as ew
+from funcgrad.ops.reduce import reduce_sum
+from funcgrad.ops.shape import broadcast_in_dim, pad
+from funcgrad.trace.value import Value
+
+__all__ = [
+    "array_repr", "array_str", "fromfile", "fromiter", "fromstring", "get_printoptions", "load", "packbits", "printoptions",
+    "save",
+    "savez", "set_printoptions", "unpackbits",
+]  # fmt: skip
+
+get_printoptions, set_printoptions, printoptions = np.get_printoptions, np.set_printoptions, np.printoptions
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Write an array to a .npy file (a name or an open file), as np.save does."""
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Write arrays to a .npz file under arr_0, arr_1, ... and the names of keyword arguments, as np.savez does."""
+    np.savez(file, *[np.asarray(a) for a in args], allow_pickle=allow_pickle, **{k: np.asarray(a) for k, a in kwds.items()})
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """Read a .npy file as an array (a .npz file as np.load gives it, with NumPy's arrays). Arguments as np.load's."""
+    out = np.load(file, *args, **kwargs)
+    return from_numpy(out) if isinstance(out, np.ndarray) else out
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """np.fromfile as an array: the numbers in a binary or text file."""
+    return from_numpy(np.fromfile(*args, **kwargs))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """np.fromiter as an array: a vector of the numbers that an iterable gives."""
+    return from_numpy(np.fromiter(*args, **kwargs))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """A vector of the numbers in a text, separated by `sep`; dtype float64 where it is left out, as in NumPy."""
+    return from_numpy(np.fromstring(string, np.float64 if dtype is float else dt.canonical(dtype), count, sep=sep))
+
+
+def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    """The text that `repr` gives, with np.array_repr's options."""
+    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small).replace("array", "Array", 1)
+
+
+def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    """The text that `str` gives, with np.array_str's options."""
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
+
+
+def _order(name: str, bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise UsageError(message(f"fnp.{name}: got bitorder={bitorder!r}", "'big' or 'little'", "bitorder='big'"))
+    places = np.arange(8, dtype=np.uint8)
+    return places[::-1] if bitorder == "big" else places
+
+
+def _places(name: str, bitorder: str, shape: tuple[int, ...]) -> Any:
+    return broadcast_in_dim(from_numpy(np.ascontiguousarray(_order(name, bitorder))), shape=shape, dims=(len(shape) - 1,))
+
+
+def packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
+    """Eight truth values along `axis` (None: of the flattened array) in each uint8, filled with zeros. bitorder: "big" or
+    "little"."""
+    x = as_value(a, "packbits")
+    if x.dtype not in dt.INTEGERS | dt.BOOLS:
+        raise DtypeError(message(f"fnp.packbits: got {x.aval.str_short()}", "integers or booleans", "x != 0"))
+    x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "packbits"))
+    bits = moveaxis(ew.convert(as_bool(x), dt.uint8), i, -1)
+    missing = -bits.shape[-1] % 8
+    bits = pad(bits, np.uint8(0), padding_config=((0, 0, 0),) * (bits.ndim - 1) + ((0, missing, 0),))
+    rows = reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    worth = ew.shift_left(rows, _places("packbits", bitorder, rows.shape))
+    return moveaxis(reduce_sum(worth, axes=(worth.ndim - 1,)), -1, i)
+
+
+def unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    """The bits of a uint8 array as uint8 along `axis` (None: flattened). count: how many (negative: so many fewer; beyond:
+    zeros)."""
+    x = as_value(a, "unpackbits")
+    if x.dtype != dt.uint8:
+        raise DtypeError(message(f"fnp.unpackbits: got {x.aval.str_short()}", "uint8", "x.astype('uint8')"))
+    x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "unpackbits"))
+    x = moveaxis(x, i, -1)
+    wide: Value = expand_dims(x, -1)
+    wide = broadcast_in_dim(wide, shape=(*x.shape, 8), dims=tuple(range(x.ndim + 1)))
+    bits = ew.and_(ew.shift_right_logical(wide, _places("unpackbits", bitorder, wide.shape)), np.uint8(1))
+    bits = reshape(bits, (*x.shape[:-1], x.shape[-1] * 8))
+    if count is not None:
+        n, total = static_int(count, "unpackbits", "count"), bits.shape[-1]
+        n = total + n if n < 0 else n
+        bits = cut(bits, bits.ndim - 1, 0, min(n, total))
+        bits = pad(bits, np.uint8(0), padding_config=((0, 0, 0),) * (bits.ndim - 1) + ((0, max(0, n - total), 0),))
+    return moveaxis(bits, -1, i)
