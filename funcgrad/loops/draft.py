@@ -240,7 +240,7 @@ def drafts(group: Group) -> list[Draft]:
             return [_copied(first, r.shape, r.offset, r.strides, r.arg, k) for k, r in enumerate(first.regions)]
         if first.kind == "scatter":
             copied = _copied(first, first.shape, 0, first.strides, first.args[0], 0)
-            copied.optional = True
+            copied.optional = first.args[0].__class__ is Ref and not first.args[0].node.inline
             return [copied, _scatter(first)] if 0 not in first.space else [copied]
         return [_scan(first)] if first.size else []
     if not group.size and not any(u.size and (u.must or u.stored) for u in group.units):

@@ -7,6 +7,10 @@ Offsets into the arena are multiples of 64 for whole arrays; a view into one may
 step may be the same memory, one read and one written: then both touch the same element at the same point, and no other
 operand touches it. The same holds for an output and the donated input that it shares memory with. Outputs of size 0
 are written by no step.
+
+Control flow is made of steps that hold programs. A `Part` says where the buffers of such a program lie in the memory of the one
+around it: nothing is passed, nothing is copied. What moves from step to step (a slice of xs, one of two memories of a carry)
+lies at a `Slot`, an address that the loop changes; inside the loop's parts a Ref may name it.
 """
 
 from collections.abc import Callable
@@ -22,7 +26,7 @@ from funcgrad.loops.nest import Nest
 class Ref:
     """Memory of a program: `offset` bytes into input / output `number`, or into the arena (number 0)."""
 
-    kind: Literal["input", "output", "arena"]
+    kind: Literal["input", "output", "arena", "slot"]  # slot: only where a loop's parts say where their buffers lie
     number: int
     offset: int = 0
 
@@ -85,7 +89,68 @@ class HostStep:
     outs: tuple[View, ...]
 
 
-Step = KernelStep | Gemm | HostStep
+@dataclass(frozen=True, slots=True)
+class CopyStep:
+    """`bytes` bytes from one place to another; they do not overlap, unless they are one place."""
+
+    src: Ref
+    dst: Ref
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A program that runs inside another: where its inputs, outputs and arena lie there.
+
+    An output and an input that `program.donated` pairs lie at one place; all other outputs lie where no input does."""
+
+    program: "Program"
+    inputs: tuple[Ref, ...]
+    outputs: tuple[Ref, ...]
+    arena: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An address that changes: `stride` bytes further after each step."""
+
+    start: Ref
+    stride: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStep:
+    """`length` runs of `body`; after each, the slots move, then those in `swaps` change places, pair by pair."""
+
+    length: int
+    body: Part
+    slots: tuple[Slot, ...] = ()
+    swaps: tuple[tuple[int, int], ...] = ()
+    lanes: int = 0  # steps that a thread takes at once where the steps do not depend on one another; 0: one after another
+
+
+@dataclass(frozen=True, slots=True)
+class WhileStep:
+    """`body` for as long as `test` leaves a true byte at `predicate`. At the end, what lies at a slot is copied to its result:
+    (slot, place, bytes), unless it lies there already."""
+
+    test: Part
+    predicate: Ref
+    body: Part
+    slots: tuple[Slot, ...] = ()
+    swaps: tuple[tuple[int, int], ...] = ()
+    results: tuple[tuple[int, Ref, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStep:
+    """One of `branches`: that of the int32 at `index`, moved inside."""
+
+    index: Ref
+    branches: tuple[Part, ...]
+
+
+Step = KernelStep | Gemm | HostStep | CopyStep | LoopStep | WhileStep | BranchStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +161,27 @@ class Program:
     arena: int  # bytes
     donated: tuple[tuple[int, int], ...] = ()  # (output, input) that share memory
     forwarded: tuple[tuple[int, int], ...] = ()  # (output, input): the output *is* the input, no memory of its own
+
+
+def parts(step: Step) -> tuple[Part, ...]:
+    """The programs that a step holds."""
+    if isinstance(step, LoopStep):
+        return (step.body,)
+    if isinstance(step, WhileStep):
+        return (step.test, step.body)
+    return step.branches if isinstance(step, BranchStep) else ()
+
+
+def hosted(program: Program) -> bool:
+    """Whether a host step is somewhere in it."""
+    return any([isinstance(s, HostStep) or any([hosted(p.program) for p in parts(s)]) for s in program.steps])
+
+
+def every_step(program: Program) -> list[Step]:
+    """The steps of the program and of those inside it, each before those that it holds: their numbers in errors."""
+    found: list[Step] = []
+    for step in program.steps:
+        found.append(step)
+        for part in parts(step):
+            found += every_step(part.program)
+    return found
