@@ -1,7 +1,7 @@
 """Calling the host from inside transformed functions: pure_callback, io_callback, debug callbacks and prints, check.
 
-Arguments are pytrees. Arrays among them travel to the function as NumPy arrays of its own (typed PRNG keys as they are); what is no
-array is passed on as it is. The functions run when the program runs, not when it is traced.
+Arguments are pytrees. Arrays among them travel to the function as NumPy arrays of its own (typed PRNG keys as they are); what is
+no array is passed on as it is. The functions run when the program runs, not when it is traced.
 """
 
 import builtins
@@ -180,8 +180,8 @@ def debug_callback(
 ) -> Any:
     """Call `callback(*args, **kwargs)` on the host when the program comes by; what it returns is dropped.
 
-    args, kwargs: pytrees. Arrays come as NumPy arrays, everything else as it is. Works under every transform: under vmap it is called
-    for one example after the other (once, where nothing that it gets is batched), derivatives call it once with the
+    args, kwargs: pytrees. Arrays come as NumPy arrays, everything else as it is. Works under every transform: under vmap it is
+    called for one example after the other (once, where nothing that it gets is batched), derivatives call it once with the
     values, loops call it in each step, and branches where they are taken. Calls happen in the program's order, whatever
     `ordered` says. Exceptions reach the caller of the program.
 
@@ -276,8 +276,8 @@ def debug_print(
 ) -> Any:
     """Print `fmt.format(*args, **kwargs)` when the program comes by, arrays as NumPy prints them.
 
-    Works under every transform, as `debug.callback` does. The fields of `fmt` must fit the arguments (checked while tracing, unless
-    skip_format_check is true). Do not pass an f-string: it is filled while tracing, when there are no numbers.
+    Works under every transform, as `debug.callback` does. The fields of `fmt` must fit the arguments (checked while tracing,
+    unless skip_format_check is true). Do not pass an f-string: it is filled while tracing, when there are no numbers.
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp
     >>> @fg.jit

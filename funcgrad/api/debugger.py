@@ -222,8 +222,8 @@ def set_breakpoint(
 ) -> Any:
     """Open a prompt like pdb's when the program comes by, on the frames that were there while it was traced.
 
-    Traced values among the frames' variables are NumPy arrays there. Commands: p, pp, locals, list, where, up, down, continue, quit
-    (raises bdb.BdbQuit); anything else is evaluated in the frame. Under vmap it opens for one example after the other.
+    Traced values among the frames' variables are NumPy arrays there. Commands: p, pp, locals, list, where, up, down, continue,
+    quit (raises bdb.BdbQuit); anything else is evaluated in the frame. Under vmap it opens for one example after the other.
 
     Args:
       backend: None or "cli".

@@ -36,8 +36,8 @@ def failure(
 ) -> str | None:
     """The text of the error, or None where all is well.
 
-    `levels` are the batches that the check stands in, outermost first: "axis" (a leading axis of the operands) or "tag" (the number
-    of the lane is one of the first `tags` values). `axes[i]` says which of the "axis" levels value i has; `failed` has all.
+    `levels` are the batches that the check stands in, outermost first: "axis" (a leading axis of the operands) or "tag" (the
+    number of the lane is one of the first `tags` values). `axes[i]` says which "axis" levels value i has; `failed` has all.
     """
     failed = np.asarray(failed)
     if not failed.any():
