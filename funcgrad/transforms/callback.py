@@ -27,7 +27,9 @@ def checked_results(outs: Sequence[Any], results: Sequence[ShapedArray], name: s
     """The arrays that the user's function returned, if they are as declared. Python scalars take the declared dtype."""
     if len(outs) != len(results):
         raise ShapeError(
-            message(f"{name}: the function returned {len(outs)} arrays", f"{len(results)}, as declared", "declare what it returns")
+            message(
+                f"{name}: the function returned {len(outs)} arrays", f"{len(results)}, as declared", "declare what it returns"
+            )
         )
     made = []
     for i, (x, aval) in enumerate(zip(outs, results, strict=True)):
