@@ -254,9 +254,9 @@ def index_take(src: Any, idxs: Any, axes: Any) -> Any:
 
 
 def _starts(name: str, x: Any, starts: Any, negative: Any) -> list[Any]:
-    """Start indices as integer scalars; negative ones count from the end where `negative` (a bool, or one for each axis) says
-    so."""
-    items = list(starts) if not isinstance(starts, (Value, np.ndarray)) else [starts[k] for k in range(starts.shape[0])]
+    """Start indices as integer scalars; negative ones count from the end where `negative` (one bool, or one an axis) says so."""
+    many: Any = starts
+    items = [many[k] for k in range(many.shape[0])] if isinstance(starts, (Value, np.ndarray)) else list(starts)
     if len(items) != x.ndim:
         raise ShapeError(
             message(

@@ -183,6 +183,5 @@ def _masked_update(op: Callable[..., Any], x: Value, mask: Any, y: Any) -> Any:
     mask = expand_dims(mask, dimensions=tuple(range(rank, x.aval.ndim))) if rank < x.aval.ndim else mask
     mask = broadcast_value(mask, x.aval.shape)
     y = broadcast_value(y, x.aval.shape) if isinstance(y, Value) else full(x.aval.shape, y)
-    changed = {scatter: lambda: y, scatter_add: lambda: ew.add(x, y), scatter_mul: lambda: ew.mul(x, y),
-               scatter_min: lambda: ew.min(x, y), scatter_max: lambda: ew.max(x, y)}[op]()  # fmt: skip
-    return ew.select_n(mask, x, changed)
+    combine: dict[Any, Callable[..., Any]] = {scatter_add: ew.add, scatter_mul: ew.mul, scatter_min: ew.min, scatter_max: ew.max}
+    return ew.select_n(mask, x, combine[op](x, y) if op in combine else y)

@@ -336,6 +336,9 @@ def _concrete_number(x: Any, name: str, arg: str) -> Any:
     return np.asarray(x)[()] if isinstance(x, (Value, np.ndarray)) else x
 
 
+_steps: Any = np.arange
+
+
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
     """Numbers from `start` (0 where only one is given) up to, not including, `stop` in steps of `step`.
 
@@ -366,7 +369,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         return out if start == 0 else ew.add(out, target.type(start))
     with np.errstate(all="ignore"):
         return from_numpy(
-            np.arange(start, stop, step, np.float64 if target in dt.FLOATS else None)[:count].astype(target), copy=False
+            _steps(start, stop, step, np.float64 if target in dt.FLOATS else None)[:count].astype(target), copy=False
         )
 
 

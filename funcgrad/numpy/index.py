@@ -130,9 +130,9 @@ def _plain(item: Any) -> Any:
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
     if isinstance(item, (list, np.ndarray)):
-        array = np.asarray(item) if not isinstance(item, list) or not _holds_values(item) else None
-        if array is None:
+        if isinstance(item, list) and _holds_values(item):
             return _stacked(item)
+        array = np.asarray(item)
         if array.size == 0 and isinstance(item, list):
             array = array.astype(np.int64)
         if array.dtype.kind not in "iub":
@@ -187,7 +187,8 @@ def _bound(bound: Any) -> int:
             bound,
             "a slice x[a:b] has a length that must be known while tracing; lax.dynamic_slice(x, (a,), (length,)) starts anywhere",
         )
-    return operator.index(bound)
+    known: Any = bound
+    return operator.index(known)
 
 
 def _integer(i: int, axis: int, n: int, mode: str) -> Token:
@@ -358,6 +359,22 @@ def _gather(x: Any, tokens: list[Token], place: int, mode: str, fill_value: Any)
     return gather(x, together(indices, places), dimension_numbers=numbers, slice_sizes=sizes, mode=mode, fill_value=fill_value)
 
 
+def read_lines(x: Value, places: Value, axis: int, mode: str, fill_value: Any) -> Any:
+    """x along `axis` at the places of an integer array, which has x's extents on the other axes and goes along with it there."""
+    token: Any = _array(places, axis, x.aval.shape[axis], mode)
+    (index,), mode = safe_indices([token.index], [x.aval.shape[axis]], mode)
+    rank = x.aval.ndim
+    others = tuple([k for k in range(rank) if k != axis])
+    return gather(
+        x,
+        expand_dims(index, dimensions=(rank,)),
+        dimension_numbers=GatherDimensionNumbers((), (axis,), (axis,), others, others),
+        slice_sizes=(1,) * rank,
+        mode=mode,
+        fill_value=fill_value,
+    )
+
+
 def safe_indices(indices: list[Any], extents: list[int], mode: str) -> tuple[list[Any], str]:
     """Index arrays and a mode that the primitives know ("wrap" is arithmetic here; what is known and checked needs no check)."""
     if mode == "wrap":
@@ -421,12 +438,12 @@ def target(shape: tuple[int, ...], index: Any, mode: str) -> Target:
                 axes.append(("new", t))
     if arrays:
         axes[place:place] = [("block", k) for k in range(len(block))]
-    result = tuple([block[t] if kind == "block" else 1 if kind == "new" else t.count for kind, t in axes])
+    result: Any = tuple([block[t] if kind == "block" else 1 if kind == "new" else t.count for kind, t in axes])
     squeezed = tuple([k for k, (kind, _) in enumerate(axes) if kind == "new"])
     axes = [a for a in axes if a[0] != "new"]
     reversed_axes = tuple([k for k, (kind, t) in enumerate(axes) if kind in ("window", "stride") and t.reversed])
     places = [(kind, t) for kind, t in axes if kind in ("block", "stride")]
-    extents = tuple([block[t] if kind == "block" else t.count for kind, t in places])
+    extents: Any = tuple([block[t] if kind == "block" else t.count for kind, t in places])
     named, inserted, indices = [], [], []
     block_dims = tuple([k for k, (kind, _) in enumerate(places) if kind == "block"])
     for t in tokens:

@@ -24,7 +24,8 @@ def values_of(arrays: Any, name: str) -> list[Any]:
     if isinstance(arrays, (Value, np.ndarray)):
         if arrays.ndim == 0:
             raise ShapeError(message(f"fnp.{name}: got a scalar", "a sequence of arrays", f"fnp.{name}([x, y])"))
-        arrays = [arrays[i] for i in range(arrays.shape[0])]
+        rows: Any = arrays
+        arrays = [rows[i] for i in range(rows.shape[0])]
     if not isinstance(arrays, Sequence) or not len(arrays):
         came = "an empty sequence" if isinstance(arrays, Sequence) else f"a value of type {type(arrays).__name__}"
         raise UsageError(message(f"fnp.{name}: got {came}", "a list or tuple of one or more arrays", f"fnp.{name}([x, y])"))

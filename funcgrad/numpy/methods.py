@@ -117,7 +117,8 @@ def _numbers(self: Value, what: str) -> np.ndarray:
 
 def _item(self: Value, *args: Any) -> Any:
     """One element as a Python scalar: of an array with one element, or at the given index."""
-    return _numbers(self, "item()").item(*[int(a) if not isinstance(a, tuple) else a for a in args])
+    place: Any = [a if isinstance(a, tuple) else int(a) for a in args]
+    return _numbers(self, "item()").item(*place)
 
 
 def _tolist(self: Value) -> Any:

@@ -107,7 +107,10 @@ def _one(x: Value, what: str) -> Any:
 
 def _bool(self: Value) -> bool:
     if concrete(self) is None:
-        raise TracerBoolConversionError(self)
+        picked = self.pick(bool)  # type: ignore[attr-defined]
+        if picked is None:
+            raise TracerBoolConversionError(self)
+        return picked
     if self.aval.size != 1:
         raise ValueError(
             message(
@@ -121,8 +124,15 @@ def _bool(self: Value) -> bool:
 
 def _int(self: Value) -> int:
     if concrete(self) is None:
-        raise TracerIntegerConversionError(self)
+        return _picked_int(self)
     return int(_scalar(self, "int()"))
+
+
+def _picked_int(self: Any) -> int:
+    picked = self.pick(int)
+    if picked is None:
+        raise TracerIntegerConversionError(self)
+    return picked
 
 
 def _scalar(x: Value, what: str) -> Any:
@@ -136,7 +146,9 @@ def _scalar(x: Value, what: str) -> Any:
 
 def _index(self: Value) -> int:
     if concrete(self) is None:
-        raise TracerIntegerConversionError(self)
+        if self.aval.dtype.kind not in "iu":
+            raise TracerIntegerConversionError(self)
+        return _picked_int(self)
     if self.aval.ndim or self.aval.dtype.kind not in "iu":
         raise TypeError(
             message(f"an integer was needed, got {self.aval.str_short()}", "an integer scalar", "int(x), or x.astype(int)")

@@ -95,7 +95,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 
 def _constant(x: Value, widths: list[tuple[int, int]], values: Any) -> Any:
-    if not isinstance(values, (list, tuple, dict, np.ndarray)) or np.ndim(values) == 0 and not isinstance(values, dict):
+    if not isinstance(values, (list, tuple, dict)) and getattr(values, "ndim", 0) == 0:
         v = operand(values, "pad", "constant_values")
         if not isinstance(v, Value) or v.ndim == 0:
             v = cast(v, x.dtype) if x.dtype not in dt.INTEGERS or isinstance(v, Value) else x.dtype.type(v)

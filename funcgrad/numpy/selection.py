@@ -22,7 +22,7 @@ from funcgrad.numpy._promote import (
     value_in,
 )
 from funcgrad.numpy.compare import truth
-from funcgrad.numpy.index import mode_of, read_with
+from funcgrad.numpy.index import mode_of, read_lines, read_with
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.reductions import as_bool
 from funcgrad.numpy.structure import broadcast_arrays, ravel, reshape
@@ -87,7 +87,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """For each element what the function (or scalar) of the last condition that holds gives; one more function is for the
     rest."""
     v = as_value(x, "piecewise", "x")
-    masks = [condlist] if isinstance(condlist, Value) and condlist.shape == v.shape else list(condlist)
+    masks: Any = [condlist] if isinstance(condlist, Value) and condlist.shape == v.shape else [*condlist]
     masks = [as_bool(as_value(c, "piecewise", "condlist")) for c in masks]
     functions = list(funclist)
     if len(functions) == len(masks) + 1:
@@ -174,15 +174,13 @@ def take_along_axis(
     Pairs with `fnp.argsort` and `fnp.argmax(..., keepdims=True)`.
     """
     x, places, i = _checked_along("take_along_axis", arr, indices, axis)
-    lead = broadcast_shapes_of(
-        [[*x.shape[:i], 1, *x.shape[i + 1 :]], [*places.shape[:i], 1, *places.shape[i + 1 :]]], "take_along_axis"
-    )  # type: ignore[list-item]
-    wide = tuple([n if k != i else x.shape[i] for k, n in enumerate(lead)])
-    x = broadcast_value(x, wide)
-    index = _along_index(x, places, i)
-    if wrap_negative_indices is not None and not wrap_negative_indices:
-        return x.at[index].get(mode=mode, fill_value=fill_value, wrap_negative_indices=False)  # type: ignore[attr-defined]
-    return read_with(x, index, mode_of(mode, "fnp.take_along_axis"), fill_value)
+    ones = [(*v.shape[:i], 1, *v.shape[i + 1 :]) for v in (x, places)]
+    lead = broadcast_shapes_of(ones, "take_along_axis")
+    x = broadcast_value(x, (*lead[:i], x.shape[i], *lead[i + 1 :]))
+    places = broadcast_value(places, (*lead[:i], places.shape[i], *lead[i + 1 :]))
+    if wrap_negative_indices is not None and not wrap_negative_indices and places.dtype in dt.SIGNED:
+        places = ew.convert(places, dt.uint64)  # negative numbers become too large
+    return read_lines(x, places, i, mode_of(mode, "fnp.take_along_axis"), fill_value)
 
 
 def _not_in_place(name: str, inplace: Any) -> None:

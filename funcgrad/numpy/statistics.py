@@ -47,7 +47,7 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, 
     (x,) = common_inexact(as_value(a, name))
     if x.dtype in dt.COMPLEXES:
         raise UsageError(message(f"fnp.{name}: got complex numbers", "real ones", "x.real"))
-    p = value_in(np.asarray(q) if isinstance(q, (list, tuple)) else q, x.dtype, name, "q")
+    p: Any = value_in(np.asarray(q) if isinstance(q, (list, tuple)) else q, x.dtype, name, "q")
     if p.ndim > 1:
         raise ShapeError(message(f"fnp.{name}: got q of shape {p.shape}", "a scalar or a vector", "q.ravel()"))
     lines, axes = _lines(x, axis, name)
