@@ -121,7 +121,12 @@ def settle(nodes: list[Node]) -> None:
 
 def _anywhere(node: Node) -> bool:
     """Whether an element of `node` can be computed at a computed index: cheap, and from the same place in its operands."""
-    return node.linear and node.weight <= CHEAP and node.loads.bit_count() <= 1 and not any([a.__class__ is Random for a in node.args])
+    return (
+        node.linear
+        and node.weight <= CHEAP
+        and node.loads.bit_count() <= 1
+        and not any([a.__class__ is Random for a in node.args])
+    )
 
 
 def _inlinable(node: Node) -> bool:

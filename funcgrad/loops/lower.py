@@ -319,8 +319,9 @@ _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
     rules.Scatter: Lowering.scatter,
     rules.Dot: Lowering.dot,
     rules.Host: Lowering.host,
+    rules.Loop: Lowering.host,
 }
-_ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host})
+_ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host, rules.Loop})
 _HOSTED: dict[Any, Any] = {rules.Inline: Lowering.host}  # where dtypes have no kernels
 
 
