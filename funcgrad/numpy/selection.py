@@ -87,7 +87,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """For each element what the function (or scalar) of the last condition that holds gives; one more function is for the
     rest."""
     v = as_value(x, "piecewise", "x")
-    masks: Any = [condlist] if isinstance(condlist, Value) and condlist.shape == v.shape else [*condlist]
+    conditions: Any = condlist
+    single = isinstance(condlist, Value) and condlist.shape == v.shape
+    masks: Any = [conditions] if single else list(conditions)
     masks = [as_bool(as_value(c, "piecewise", "condlist")) for c in masks]
     functions = list(funclist)
     if len(functions) == len(masks) + 1:

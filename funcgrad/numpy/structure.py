@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value
+from funcgrad.numpy.index import read_with
+from funcgrad.ops import elementwise as ew
 from funcgrad.ops import shape as ops
+from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 __all__ = [
@@ -272,7 +276,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Elements moved by `shift` places along `axis`; those that leave at the end come in at the front.
 
-    Args: a: array. shift: integer or tuple (known while tracing, or a traced integer for one axis). axis: integer, tuple, or
+    Args: a: array. shift: integer (traced or not) or a tuple of them. axis: integer, tuple, or
     None (the array is flattened for it).
 
     >>> fnp.roll(fnp.arange(5), 2)
@@ -300,6 +304,10 @@ def _roll_one(x: Value, shift: Any, axis: int) -> Any:
     n = x.shape[axis]
     if n == 0:
         return x
+    if isinstance(shift, Tracer) and shift.concrete() is None:
+        places = ops.iota(dtype=dt.int64, shape=(n,), dimension=0)
+        back = broadcast_value(ew.convert(shift, dt.int64), (n,))
+        return read_with(x, (slice(None),) * axis + (ew.sub(places, back),), "wrap", None)
     k = -static_int(shift, "roll", "shift") % n
     if k == 0:
         return x

@@ -272,3 +272,16 @@ def test_jit_agrees(name):
     x, y = draw((3, 4), "float32", 0.5, 4), draw((4,), "float32", 0.5, 4)
     f = getattr(fnp, name)
     same(fg.jit(lambda a, b: f(a, b))(x, y), f(x, y), rtol=1e-5)
+
+
+def test_comparisons_with_numbers_beyond_the_dtype():
+    x = np.array([0, 200], np.uint8)
+    for y in (-1, 300):
+        same(fnp.less(x, y), np.less(x, y))
+        same(fnp.asarray(x) == y, x == y)
+
+
+def test_traced_roll():
+    x = np.arange(10.0).reshape(2, 5)
+    for k in (-7, 0, 3):
+        same(fg.jit(lambda x, k: fnp.roll(x, k, 1))(x, k), np.roll(x, k, 1))
