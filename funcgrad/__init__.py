@@ -6,8 +6,9 @@
 This file holds names only. Nothing is compiled by an import.
 """
 
-from funcgrad import errors, lax, nn, numpy, random, tree, tree_util
+from funcgrad import checkify, debug, errors, lax, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from funcgrad.api.callback import check, io_callback, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
 from funcgrad.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from funcgrad.api.devices import (
@@ -20,10 +21,12 @@ from funcgrad.api.devices import (
     devices,
     live_arrays,
 )
+from funcgrad.api.environment import print_environment_info
 from funcgrad.api.explain import explain
 from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
 from funcgrad.api.jit import clear_caches, jit
+from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
 from funcgrad.api.vectorize import vmap
 from funcgrad.bridge.array import Array
@@ -44,6 +47,8 @@ __all__ = [
     "Device",
     "ShapeDtypeStruct",
     "block_until_ready",
+    "check",
+    "checkify",
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
@@ -53,6 +58,7 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "debug",
     "debug_nans",
     "default_backend",
     "default_device",
@@ -61,11 +67,13 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "explain",
     "grad",
     "hessian",
+    "io_callback",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -77,9 +85,12 @@ __all__ = [
     "live_arrays",
     "log_compiles",
     "make_jaxpr",
+    "named_scope",
     "nn",
     "numpy",
     "numpy_rank_promotion",
+    "print_environment_info",
+    "pure_callback",
     "random",
     "remat",
     "tree",
