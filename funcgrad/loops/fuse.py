@@ -403,7 +403,7 @@ def _lone(space: Shape, reduced: tuple[int, ...]) -> bool:
     must not decide it, or another batch would need other kernels; a vector may be small."""
     if len(reduced) < len(space):
         return False
-    return len(space) > 1 or space[0] > LONE_FOLD
+    return len(space) > 1 or max(space) > LONE_FOLD
 
 
 def _fits(node: Node, g: Group) -> bool:
