@@ -8,7 +8,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, message
-from funcgrad.numpy._promote import binary, binary_inexact, check_unsupported, operand, unary_inexact
+from funcgrad.numpy._promote import as_value, binary, binary_inexact, check_unsupported, operand, unary_inexact
 from funcgrad.ops.convert import convert
 from funcgrad.trace.value import Value, aval_of
 
@@ -131,7 +131,8 @@ def binary_compare(name: str, op: Callable[..., Any], doc: str) -> Callable[...,
             return binary(op, x, y, name)
         except OverflowError:
             # A Python integer that the array's dtype cannot hold can still be compared with its numbers.
-            return binary(op, *[convert(v, dt.int64) if isinstance(v, Value) else v for v in (x, y)], name)
+            wide, other = [v if isinstance(v, int) else convert(as_value(v, name), dt.int64) for v in (x, y)]
+            return binary(op, wide, other, name)
 
     result = ", of dtype bool"
     return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x", b="y", kind="", result=result, sample="1, 2"))
