@@ -17,6 +17,7 @@ from funcgrad.core.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
     TreeError,
+    UnboundAxisError,
     UnexpectedTracerError,
     UsageError,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "TracerBoolConversionError",
     "TracerIntegerConversionError",
     "TreeError",
+    "UnboundAxisError",
     "UnexpectedTracerError",
     "UsageError",
 ]

@@ -1,6 +1,7 @@
 """Looking at programs without running them: make_jaxpr, eval_shape, ShapeDtypeStruct."""
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_flatten, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.trace.interpreter import Interpreter, current, running
 from funcgrad.trace.stage import stage
 
 
@@ -88,12 +90,22 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return tree_unflatten(flat.out_tree, [ShapeDtypeStruct.of(a) for a in jaxpr.out_avals])
 
 
+def _axes(axis_env: Any) -> tuple[tuple[Any, int], ...]:
+    try:
+        return tuple([(name, operator.index(size)) for name, size in axis_env])
+    except (TypeError, ValueError):
+        raise UsageError(
+            message(f"make_jaxpr: got axis_env={axis_env!r}", "a sequence of pairs (name, size)", "write axis_env=[('i', 4)]")
+        ) from None
+
+
 def make_jaxpr(
     fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False
 ) -> Callable[..., Any]:
     """A function that gives the program of `fun` for arguments like the ones it is called with.
 
-    static_argnums: positional arguments that are passed as they are. return_shape: give also the output's ShapeDtypeStructs.
+    static_argnums: positional arguments that are passed as they are. axis_env: pairs (name, size) of named axes that are to be bound,
+    as inside vmap(..., axis_name=name). return_shape: give also the output's ShapeDtypeStructs.
     The result prints in the notation that JAX users know; it is a `ClosedJaxpr`, its arrays from outside are in `.consts`.
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp
@@ -101,8 +113,7 @@ def make_jaxpr(
     { lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }
     """
     check_callable("make_jaxpr", fun)
-    if axis_env:
-        raise UsageError(message(f"make_jaxpr: got axis_env={axis_env!r}", "None", "name the axis with vmap(..., axis_name=...)"))
+    axes = _axes(axis_env or ())
 
     @functools.wraps(fun, updated=())
     @api_boundary
@@ -116,7 +127,8 @@ def make_jaxpr(
             return fun(*[args[i] if i in statics else next(given) for i in range(len(args))], **both[1])
 
         flat = FlatFunction("make_jaxpr", fun, in_tree, call)
-        jaxpr, consts = stage(flat, [abstract_leaf("make_jaxpr", x) for x in leaves])
+        with running(Interpreter(current(), axes)):
+            jaxpr, consts = stage(flat, [abstract_leaf("make_jaxpr", x) for x in leaves])
         closed = ClosedJaxpr(jaxpr, consts)
         if return_shape:
             return closed, tree_unflatten(flat.out_tree, [ShapeDtypeStruct.of(a) for a in jaxpr.out_avals])

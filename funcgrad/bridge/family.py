@@ -29,6 +29,7 @@ class Key(NamedTuple):
     avals: tuple[ShapedArray, ...]
     statics: tuple
     config: tuple
+    axes: tuple = ()  # named axes that are bound: (name, size)
 
 
 class Anchor(int):

@@ -55,15 +55,24 @@ _all: "weakref.WeakSet[Dispatcher]" = weakref.WeakSet()
 class Options:
     """How a function is jitted: the roles of its arguments, and flags."""
 
-    __slots__ = ("roles", "inline", "keep_unused", "given")
+    __slots__ = ("roles", "inline", "keep_unused", "given", "dispatcher", "max_paths")
 
-    def __init__(self, roles: Roles, inline: bool, keep_unused: bool, given: dict[str, Any]):
+    def __init__(
+        self,
+        roles: Roles,
+        inline: bool,
+        keep_unused: bool,
+        given: dict[str, Any],
+        dispatcher: "type[Dispatcher] | None" = None,
+        max_paths: int = 0,
+    ):
         self.roles, self.inline, self.keep_unused = roles, inline, keep_unused
         self.given = given  # jit's keywords as the user wrote them, for pickling
+        self.dispatcher, self.max_paths = dispatcher, max_paths  # where it is not one program for each kind of arguments
 
     @property
     def key(self) -> tuple:
-        return (self.roles.key, self.inline, self.keep_unused)
+        return (self.roles.key, self.inline, self.keep_unused, self.dispatcher, self.max_paths)
 
 
 class Jitted(functools.partial):
@@ -74,7 +83,7 @@ class Jitted(functools.partial):
 
     def __new__(cls, fun: Callable[..., Any], options: Options) -> "Jitted":
         self = super().__new__(cls, _unready)
-        dispatcher = Dispatcher(fun, options, weakref.ref(self))
+        dispatcher = (options.dispatcher or Dispatcher)(fun, options, weakref.ref(self))
         functools.update_wrapper(self, fun, updated=())
         self.__dict__["__wrapped__"] = fun
         self.__dict__["_dispatcher"] = dispatcher
@@ -228,11 +237,11 @@ class Dispatcher:
             else:
                 avals.append(self.unusual_leaf(x, traced, named, statics))
         if not statics:
-            return leaves, Key(tree, tuple(avals), (), config.trace_key)
+            return leaves, Key(tree, tuple(avals), (), config.trace_key, current().axes)
         label = lambda where: (
             where if isinstance(where, str) else roles.names[where] if where < len(roles.names) else f"args[{where}]"
         )
-        return leaves, Key(tree, tuple(avals), statics_key(statics, label), config.trace_key)
+        return leaves, Key(tree, tuple(avals), statics_key(statics, label), config.trace_key, current().axes)
 
     def unusual_leaf(self, x: Any, traced: tuple, named: dict[str, Any], statics: tuple) -> ShapedArray:
         """The aval of a subclass of a Python scalar; an error that names the place of anything else."""

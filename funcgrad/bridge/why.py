@@ -75,6 +75,8 @@ def reason(new: Key, family: Family, roles: Roles) -> str:
     if new.config != old.config:
         traced = [option.name for option in OPTIONS.values() if option.traced]
         parts += [f"config.{n}: {a!r} -> {b!r}" for n, a, b in zip(traced, old.config, new.config, strict=True) if a != b]
+    if new.axes != old.axes:
+        parts.append(f"named axes: {dict(old.axes)} -> {dict(new.axes)}")
     if new.tree != old.tree:
         parts.append(f"structure of the arguments: {_tree(old)} -> {_tree(new)}")
     elif new.avals != old.avals:
@@ -90,7 +92,7 @@ def reason(new: Key, family: Family, roles: Roles) -> str:
 
 def _likeness(a: Key, b: Key) -> tuple:
     same = a.tree == b.tree
-    return (a.statics == b.statics, a.config == b.config, same, sum(map(_is, a.avals, b.avals)) if same else 0)
+    return (a.statics == b.statics, a.config == b.config, a.axes == b.axes, same, sum(map(_is, a.avals, b.avals)) if same else 0)
 
 
 def _is(a: Any, b: Any) -> bool:

@@ -29,6 +29,7 @@ __all__ = [
     "TracerBoolConversionError",
     "TracerIntegerConversionError",
     "TreeError",
+    "UnboundAxisError",
     "UnexpectedTracerError",
     "UsageError",
     "asked_at",
@@ -85,6 +86,10 @@ class DtypeError(FuncgradError, TypeError):
 
 class UsageError(FuncgradError, TypeError, ValueError):
     """Arguments that contradict each other or lie outside what is allowed."""
+
+
+class UnboundAxisError(UsageError, NameError):
+    """A named axis that nothing around binds (caught as NameError by habits from JAX)."""
 
 
 class TreeError(FuncgradError, ValueError, TypeError):

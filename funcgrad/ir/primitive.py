@@ -10,6 +10,8 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
     transpose(ct, *args, **params)       -> a cotangent or None for each arg; linear args come as `LinearArg`;
                                             with multiple_results ct is a list that may hold None
     batch(size, args, dims, **params)    -> (out, dim_out); args are batched along dims[i], or not where it is None
+    batch_named(axis, args, dims, **params) -> as batch, for a batch whose axis (axis.size) has a name (axis.name); for operators that
+                                            speak of named axes, or carry programs or functions that may
     partial_eval(known, args, params)    -> how a call splits into what is known and what is not (calls only)
     mask_transpose(mask, *args, **params) -> as transpose, for the boolean array that says where a cotangent is live;
                                             None where the mask cannot be carried on
@@ -44,7 +46,7 @@ class Primitive:
     """An operator of the IR. Every rule is given, or is a text that says why there is none."""
 
     __slots__ = (
-        "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "loop", "partial_eval",
+        "name", "multiple_results", "abstract", "numpy", "jvp", "transpose", "batch", "batch_named", "loop", "partial_eval",
         "mask_transpose", "blocks", "run", "stage", "dtypes", "samples", "doc", "effectful", "__weakref__",
     )  # fmt: skip
 
@@ -61,6 +63,7 @@ class Primitive:
         dtypes: frozenset,
         samples: Callable[..., Iterable[Any]] | str,
         multiple_results: bool = False,
+        batch_named: Callable[..., Any] | None = None,
         partial_eval: Callable[..., Any] | None = None,
         mask_transpose: Callable[..., Any] | None = None,
         blocks: bool = False,
@@ -75,7 +78,7 @@ class Primitive:
         self.name, self.multiple_results = name, multiple_results
         self.abstract, self.numpy = abstract, numpy
         self.jvp, self.transpose, self.batch, self.loop = jvp, transpose, batch, loop
-        self.partial_eval, self.mask_transpose = partial_eval, mask_transpose
+        self.batch_named, self.partial_eval, self.mask_transpose = batch_named, partial_eval, mask_transpose
         self.blocks, self.run, self.stage = blocks, run, stage
         self.dtypes, self.samples, self.doc, self.effectful = dtypes, samples, doc, effectful
 

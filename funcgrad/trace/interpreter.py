@@ -18,12 +18,20 @@ from funcgrad.trace.value import Value
 
 
 class Interpreter:
-    """Gives primitives a meaning. `live` turns False when its run has ended: its tracers are leaks from then on."""
+    """Gives primitives a meaning. `live` turns False when its run has ended: its tracers are leaks from then on.
 
-    __slots__ = ("parent", "live")
+    `axes` are the named axes that are bound where it runs, outermost first: (name, size) each.
+    """
 
-    def __init__(self, parent: "Interpreter | None"):
+    __slots__ = ("parent", "live", "axes")
+
+    def __init__(self, parent: "Interpreter | None", axes: tuple[tuple[Any, int], ...] = ()):
         self.parent, self.live = parent, True
+        inherited = () if parent is None else parent.axes
+        if axes:  # a name that is bound again hides the one before
+            names = [name for name, _ in axes]
+            inherited = (*[(name, size) for name, size in inherited if name not in names], *axes)
+        self.axes = inherited
 
     def apply(self, prim: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The primitive's outcome on these operands."""
@@ -40,6 +48,10 @@ class Tracer(Value):
 
     def concrete(self) -> Any:
         """The Array behind this tracer, or None where there are no numbers yet (staging, batching)."""
+        return None
+
+    def pick(self, kind: type) -> Any:
+        """The `bool` or `int` by which the user's Python chooses its way, where a trace may be made for each way; else None."""
         return None
 
 

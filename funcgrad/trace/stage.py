@@ -12,7 +12,7 @@ from funcgrad.core import source
 from funcgrad.core.aval import ShapedArray, literal_aval
 from funcgrad.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import Primitive
-from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, running
+from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, current, running
 from funcgrad.trace.value import Value
 
 
@@ -113,7 +113,7 @@ class Record(Stage):
 
 def stage(fun: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> tuple[Jaxpr, list[Any]]:
     """Run `fun` (values -> list of values) on abstract values: the program, and the values of its constvars."""
-    trace = Stage()
+    trace = Stage(current())  # it records all; below it are the named axes that are bound
     try:
         with running(trace):
             outs = fun(*[trace.argument(a) for a in in_avals])

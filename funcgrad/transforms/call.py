@@ -21,7 +21,7 @@ from funcgrad.trace.stage import Record, stage
 from funcgrad.transforms.jvp import jvp_jaxpr, remembered
 from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.transpose import backward
-from funcgrad.transforms.vmap import vmap_jaxpr
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 
 def _abstract(*avals: ShapedArray, jaxpr: Jaxpr, name: str) -> list[ShapedArray]:
@@ -40,8 +40,8 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, name:
     return outs[:count], merge(moving_out, outs[count:], [None] * count)
 
 
-def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, name: str) -> Any:
-    program, consts, dims_out = vmap_jaxpr(jaxpr, size, tuple(dims))
+def _batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, name: str) -> Any:
+    program, consts, dims_out = vmap_jaxpr(jaxpr, axis, tuple(dims))
     return jit(*consts, *args, jaxpr=program, name=name), dims_out
 
 
@@ -109,7 +109,7 @@ jit = register(
         numpy=_numpy,
         jvp=_jvp,
         transpose=_transpose,
-        batch=_batch,
+        **of_any_axis(_batch),
         partial_eval=_partial_eval,
         loop=Call("jaxpr"),
         dtypes=dt.ANY,

@@ -18,7 +18,8 @@ from funcgrad.core.errors import ShapeError, message
 from funcgrad.ir.effects import has_effects, needed
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from funcgrad.ir.loop_rules import Host
+from funcgrad.ir.loop_rules import Loop
+from funcgrad.ir.named_axes import axis_names
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._family import broadcast_in_dim, move_dim
 from funcgrad.ops.select import select_n
@@ -31,7 +32,7 @@ from funcgrad.transforms.checking import tag_lanes
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.scan import parts, reordered, scan, unmapped
-from funcgrad.transforms.vmap import vmap_jaxpr
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 # The elements of one lane's operands up to which batched branches run lane by lane.
 LANE_ELEMENTS = 64
@@ -74,15 +75,18 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[Jax
     return outs[:count], merge(forced, outs[count:], [None] * forced.count(False))
 
 
-def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, branches: tuple[Jaxpr, ...]) -> Any:
+def _batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, branches: tuple[Jaxpr, ...]) -> Any:
     index, *ops = args
     index_dim, *op_dims = dims
+    size = axis.size
     lane = sum(aval_of(x).size // (max(size, 1) if d is not None else 1) for x, d in zip(ops, op_dims, strict=True))
-    if index_dim is not None and (lane <= LANE_ELEMENTS or any(map(has_effects, branches))):
+    # A collective speaks of all lanes at once: then every branch runs on the whole batch.
+    together = any([axis.name in axis_names(b) for b in branches])
+    if index_dim is not None and not together and (lane <= LANE_ELEMENTS or any(map(has_effects, branches))):
         return by_lane(cond, size, args, dims, {"branches": branches})
-    first = [vmap_jaxpr(b, size, tuple(op_dims))[2] for b in branches]
+    first = [vmap_jaxpr(b, axis, tuple(op_dims))[2] for b in branches]
     forced = tuple(index_dim is not None or any(d is not None for d in column) for column in zip(*first, strict=True))
-    made = [vmap_jaxpr(b, size, tuple(op_dims), forced) for b in branches]
+    made = [vmap_jaxpr(b, axis, tuple(op_dims), forced) for b in branches]
     programs, consts = with_common_inputs([(program, hoisted) for program, hoisted, _ in made])
     out_dims = [0 if f else None for f in forced]
     if index_dim is None:
@@ -209,9 +213,9 @@ cond = register(
         numpy=_numpy,
         jvp=_jvp,
         transpose=_transpose,
-        batch=_batch,
+        **of_any_axis(_batch),
         partial_eval=_partial_eval,
-        loop=Host(),
+        loop=Loop("cond"),
         dtypes=dt.ANY,
         samples="it carries programs: tests/transforms/test_cond.py",
         doc="Runs one of several programs, chosen by an index.",

@@ -20,17 +20,17 @@ from funcgrad.trace.stage import Stage, stage
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.jvp import current_apply
 from funcgrad.transforms.partial import merge
-from funcgrad.transforms.vmap import vmap
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap
 
 Flat = Callable[..., Sequence[Any]]
 
 
-def _batched(fun: Flat, dims: Sequence[int | None], size: int) -> Flat:
+def _batched(fun: Flat, dims: Sequence[int | None], axis: Axis) -> Flat:
     """`fun` on a batch, every output with the batch at axis 0."""
 
     def batched(*xs: Any) -> list[Any]:
-        outs, ds = vmap(fun, xs, dims, size)
-        return [batch_at(x, d, size) for x, d in zip(outs, ds, strict=True)]
+        outs, ds = vmap(fun, xs, dims, axis.size, axis.name)
+        return [batch_at(x, d, axis.size) for x, d in zip(outs, ds, strict=True)]
 
     return batched
 
@@ -45,7 +45,7 @@ class CustomJvp:
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         return self.rule(primals, tangents)
 
-    def batch(self, size: int, dims: Sequence[int | None]) -> "CustomJvp":
+    def batch(self, axis: Axis, dims: Sequence[int | None]) -> "CustomJvp":
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
             moving = tuple(t is not None for t in tangents)
             count, moving_out = len(primals), ()
@@ -58,11 +58,11 @@ class CustomJvp:
                 return [*outs, *(t for t in t_outs if t is not None)]
 
             t_dims = [d for d, m in zip(dims, moving, strict=True) if m]
-            outs = _batched(flat, [*dims, *t_dims], size)(*primals, *[t for t in tangents if t is not None])
+            outs = _batched(flat, [*dims, *t_dims], axis)(*primals, *[t for t in tangents if t is not None])
             n = len(moving_out)
             return outs[:n], merge(moving_out, outs[n:], [None] * moving_out.count(False))
 
-        return CustomJvp(_batched(self.fun, dims, size), rule)
+        return CustomJvp(_batched(self.fun, dims, axis), rule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class CustomVjp:
         found = custom_linear(*residuals, *given, bwd=self.bwd, residuals=len(residuals), moving=moving, avals=avals, live=live)
         return list(outs), merge(live, found, [None] * live.count(False))
 
-    def batch(self, size: int, dims: Sequence[int | None]) -> "CustomVjp":
+    def batch(self, axis: Axis, dims: Sequence[int | None]) -> "CustomVjp":
         def fwd(*xs: Any) -> Any:
             count = 0
 
@@ -92,7 +92,7 @@ class CustomVjp:
                 count = len(outs)
                 return [*outs, *residuals]
 
-            both = _batched(flat, dims, size)(*xs)
+            both = _batched(flat, dims, axis)(*xs)
             return both[:count], both[count:]
 
         def bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -104,12 +104,12 @@ class CustomVjp:
                 live = tuple(ct is not None for ct in found)
                 return [ct for ct in found if ct is not None]
 
-            found = _batched(flat, [0] * (n + len(cts)), size)(*residuals, *cts)
+            found = _batched(flat, [0] * (n + len(cts)), axis)(*residuals, *cts)
             outs = merge(live, found, [None] * live.count(False))
             # What all examples share gets the sum of their cotangents.
             return [_unbatch(ct, d) for ct, d in zip(outs, dims, strict=True)]
 
-        return CustomVjp(_batched(self.fun, dims, size), fwd, bwd)
+        return CustomVjp(_batched(self.fun, dims, axis), fwd, bwd)
 
 
 def _unbatch(ct: Any, dim: int | None) -> Any:
@@ -162,13 +162,13 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, rule: Rule, jaxpr: 
     return rule.jvp(primals[consts:], tangents[consts:])
 
 
-def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, rule: Rule, jaxpr: Jaxpr | None, consts: int) -> Any:
+def _batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, rule: Rule, jaxpr: Jaxpr | None, consts: int) -> Any:
     if isinstance(rule, CustomVmap):
-        moved = [x if d is None else batch_at(x, d, size) for x, d in zip(args[consts:], dims[consts:], strict=True)]
-        outs, batched = rule.rule(size, [d is not None for d in dims[consts:]], *moved)
+        moved = [x if d is None else batch_at(x, d, axis.size) for x, d in zip(args[consts:], dims[consts:], strict=True)]
+        outs, batched = rule.rule(axis.size, [d is not None for d in dims[consts:]], *moved)
         return outs, [0 if b else None for b in batched]
     whole = rule if jaxpr is None else _with_consts(rule, jaxpr, consts)
-    outs = custom_call(*args, rule=whole.batch(size, dims), jaxpr=None, consts=0)
+    outs = custom_call(*args, rule=whole.batch(axis, dims), jaxpr=None, consts=0)
     return outs, [0] * len(outs)
 
 
@@ -193,7 +193,7 @@ custom_call = register(
         stage=_stage,
         jvp=_jvp,
         transpose="a function with a rule of its own is differentiated before it is transposed",
-        batch=_batch,
+        **of_any_axis(_batch),
         loop=Call("jaxpr"),
         dtypes=dt.ANY,
         samples="it carries a user's function: tests/transforms/test_custom.py",

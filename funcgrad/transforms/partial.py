@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
-from funcgrad.trace.interpreter import running
+from funcgrad.trace.interpreter import current, running
 from funcgrad.trace.stage import Record, Stage, StagedTracer
 from funcgrad.transforms.jvp import current_apply, remembered
 
@@ -28,7 +28,7 @@ class Split(NamedTuple):
 @remembered
 def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...], forced: tuple[bool, ...] = ()) -> Split:
     """Head and tail of `jaxpr` for these unknown inputs. An output that is `forced` comes out of the tail, known or not."""
-    outer = Stage()
+    outer = Stage(current())
     with running(outer):
         inner = Record(outer)
         args = [inner.argument(v.aval) if u else outer.argument(v.aval) for v, u in zip(jaxpr.invars, unknown, strict=True)]

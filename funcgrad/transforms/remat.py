@@ -22,7 +22,7 @@ from funcgrad.trace.stage import Record
 from funcgrad.transforms.call import transpose_jaxpr
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge
-from funcgrad.transforms.vmap import vmap_jaxpr
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 Policy = Callable[..., bool] | None
 _numbers = itertools.count()
@@ -80,8 +80,10 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, polic
     return outs[:count], merge(moving_out, outs[count:], [None] * moving_out.count(False))
 
 
-def _batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, policy: Policy, prevent_cse: bool) -> Any:
-    program, consts, dims_out = vmap_jaxpr(jaxpr, size, tuple(dims))
+def _batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, policy: Policy, prevent_cse: bool
+) -> Any:
+    program, consts, dims_out = vmap_jaxpr(jaxpr, axis, tuple(dims))
     return checkpoint(*consts, *args, jaxpr=program, policy=policy, prevent_cse=prevent_cse), dims_out
 
 
@@ -163,7 +165,7 @@ checkpoint = register(
         run=_run,
         jvp=_jvp,
         transpose=_transpose,
-        batch=_batch,
+        **of_any_axis(_batch),
         partial_eval=_partial_eval,
         loop=Call("jaxpr"),
         dtypes=dt.ANY,

@@ -19,7 +19,7 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.ir.effects import effectful, needed
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var, closed_over
-from funcgrad.ir.loop_rules import Host
+from funcgrad.ir.loop_rules import Loop
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._family import add, broadcast_batch, move_dim, zeros, zeros_like
 from funcgrad.trace.interpreter import Operator, running
@@ -27,7 +27,7 @@ from funcgrad.trace.stage import Record, stage
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr, remembered
 from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.transpose import backward
-from funcgrad.transforms.vmap import vmap_jaxpr
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 
 def parts(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
@@ -97,7 +97,7 @@ def _jvp(
 
 
 def _batch(
-    size: int,
+    axis: Axis,
     args: Sequence[Any],
     dims: Sequence[int | None],
     *,
@@ -113,12 +113,12 @@ def _batch(
     while True:  # as for tangents
         forced = tuple(batched) + (False,) * (len(body.outvars) - carry)
         inner = (*c_dims, *[0 if b else None for b in batched], *steps)
-        program, hoisted, dims_out = vmap_jaxpr(body, size, inner, forced)
+        program, hoisted, dims_out = vmap_jaxpr(body, axis, inner, forced)
         if [d is not None for d in dims_out[:carry]] == batched:
             break
         batched = [d is not None for d in dims_out[:carry]]
     cs, ins, xs = parts(args, consts, carry)
-    ins = [batch_first(x, d, size) if b else x for x, d, b in zip(ins, i_dims, batched, strict=True)]
+    ins = [batch_first(x, d, axis.size) if b else x for x, d, b in zip(ins, i_dims, batched, strict=True)]
     xs = [x if d is None else move_dim(x, d, 1) for x, d in zip(xs, x_dims, strict=True)]
     outs = scan(*hoisted, *cs, *ins, *xs, body=program, consts=len(hoisted) + consts, carry=carry, length=length, reverse=reverse)
     return outs, [0 if b else None for b in batched] + [None if d is None else 1 for d in dims_out[carry:]]
@@ -250,9 +250,9 @@ scan = register(
         numpy=_numpy,
         jvp=_jvp,
         transpose=_transpose,
-        batch=_batch,
+        **of_any_axis(_batch),
         partial_eval=_partial_eval,
-        loop=Host(),
+        loop=Loop("scan"),
         dtypes=dt.ANY,
         samples="it carries a program: tests/transforms/test_scan.py",
         doc="A loop of known length over the leading axis of its operands.",

@@ -6,8 +6,8 @@ Reverse mode needs the carries of all steps. Their number is not known before th
 steps, and then again as a `scan` of that length: that is possible where the operands have numbers (outside jit). Inside jit the
 record needs a bound: `max_steps` gives it, and the loop is a scan of that many steps that stands still after its end.
 
-Under vmap a batched condition makes a loop over the lanes (small carries, or effects: each lane stops by itself) or one loop on the
-whole batch, which goes on until all lanes have ended (large carries).
+Under vmap a batched condition makes a loop over the lanes (small carries, or effects: each lane stops by itself) or one loop on
+the whole batch, which goes on until all lanes have ended (large carries).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.ir.effects import effectful, has_effects, silent
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var, closed_over
-from funcgrad.ir.loop_rules import Host
+from funcgrad.ir.loop_rules import Loop
+from funcgrad.ir.named_axes import axis_names
 from funcgrad.ir.primitive import register
 from funcgrad.ops._family import add, broadcast_in_dim, reduce_or, zeros_like
 from funcgrad.ops.convert import convert_element_type
@@ -33,7 +34,7 @@ from funcgrad.transforms.cond import LANE_ELEMENTS, by_lane, cond
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge
 from funcgrad.transforms.scan import batch_first, parts, reordered, scan
-from funcgrad.transforms.vmap import vmap_jaxpr
+from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 
 def _abstract(*avals: ShapedArray, cond: Jaxpr, body: Jaxpr, cond_consts: int, body_consts: int, max_steps: int | None) -> list:
@@ -79,7 +80,7 @@ def _jvp(
 
 
 def _batch(
-    size: int,
+    axis: Axis,
     args: Sequence[Any],
     dims: Sequence[int | None],
     *,
@@ -91,19 +92,20 @@ def _batch(
 ) -> Any:
     c_dims, b_dims, s_dims = parts(dims, cond_consts, body_consts)
     c, b, state = parts(args, cond_consts, body_consts)
-    batched = [d is not None for d in s_dims]
+    size, batched = axis.size, [d is not None for d in s_dims]
     while True:
         inner = (*b_dims, *[0 if m else None for m in batched])
-        program, hoisted, dims_out = vmap_jaxpr(body, size, inner, tuple(batched))
+        program, hoisted, dims_out = vmap_jaxpr(body, axis, inner, tuple(batched))
         if [d is not None for d in dims_out] == batched:
             break
         batched = [d is not None for d in dims_out]
     c_inner = (*c_dims, *[0 if m else None for m in batched])
-    test, test_consts, test_dims = vmap_jaxpr(cond, size, c_inner)
+    test, test_consts, test_dims = vmap_jaxpr(cond, axis, c_inner)
     moved = [batch_first(x, d, size) if m else x for x, d, m in zip(state, s_dims, batched, strict=True)]
     if test_dims[0] is not None:
         lane = sum(a.size for a in body.out_avals)
-        if lane <= LANE_ELEMENTS or has_effects(cond) or has_effects(body):
+        together = axis.name in axis_names(cond) | axis_names(body)  # a collective speaks of all lanes at once
+        if not together and (lane <= LANE_ELEMENTS or has_effects(cond) or has_effects(body)):
             params = {
                 "cond": cond,
                 "body": body,
@@ -115,8 +117,8 @@ def _batch(
         batched = [True] * len(batched)
         moved = [batch_first(x, d, size) for x, d in zip(state, s_dims, strict=True)]
         inner = (*b_dims, *[0] * len(state))
-        program, hoisted, _ = vmap_jaxpr(body, size, inner, tuple(batched))
-        test, test_consts, _ = vmap_jaxpr(cond, size, (*c_dims, *[0] * len(state)), (True,))
+        program, hoisted, _ = vmap_jaxpr(body, axis, inner, tuple(batched))
+        test, test_consts, _ = vmap_jaxpr(cond, axis, (*c_dims, *[0] * len(state)), (True,))
         return _together(size, program, hoisted, b, test, test_consts, c, moved, max_steps)
     outs = while_(
         *test_consts, *c, *hoisted, *b, *moved,
@@ -251,9 +253,9 @@ while_ = register(
         numpy=_numpy,
         jvp=_jvp,
         transpose="reverse mode makes a scan of it first",
-        batch=_batch,
+        **of_any_axis(_batch),
         partial_eval=_partial_eval,
-        loop=Host(),
+        loop=Loop("while"),
         dtypes=dt.ANY,
         samples="it carries programs: tests/transforms/test_while.py",
         doc="A loop for as long as a condition on its carry holds.",
