@@ -117,6 +117,18 @@ def _strip(x: Any) -> Any:
     return x
 
 
+def _linearized(name: str, fun: Any, primals: tuple, has_aux: bool) -> tuple:
+    """The function at its primals, linearised, with what describes its inputs and outputs."""
+    check_callable(name, fun)
+    leaves, in_tree = tree_flatten(primals)
+    values = as_values(name, leaves, primals)
+    avals = [x.aval for x in values]
+    moving = [a.dtype in dt.INEXACT for a in avals]
+    flat = FlatFunction(name, fun, in_tree, None, has_aux)
+    lin = linearize_flat(flat, values, moving)
+    return flat, in_tree, avals, moving, lin, (flat.out_tree, [aval_of(x) for x in lin.outs], lin.moving_out)
+
+
 def _linear_call(jaxpr: Jaxpr, in_tree: PyTreeDef, avals: list, moving: list, out: Any, residuals: list, *tangents: Any) -> Any:
     ts = _match("linearize", "tangents", tangents, in_tree, avals)
     inputs = [_zeros(a) if t is None else t for t, a, m in zip(ts, avals, moving, strict=True) if m]
@@ -131,14 +143,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Returns (outputs, f_jvp), and aux with has_aux=True. f_jvp takes one tangent for each primal.
     """
-    check_callable("linearize", fun)
-    leaves, in_tree = tree_flatten(primals)
-    values = as_values("linearize", leaves, primals)
-    avals = [x.aval for x in values]
-    moving = [a.dtype in dt.INEXACT for a in avals]
-    flat = FlatFunction("linearize", fun, in_tree, None, has_aux)
-    lin = linearize_flat(flat, values, moving)
-    out = (flat.out_tree, [aval_of(x) for x in lin.outs], lin.moving_out)
+    flat, in_tree, avals, moving, lin, out = _linearized("linearize", fun, primals, has_aux)
     f_jvp = Partial(functools.partial(_linear_call, lin.jaxpr, in_tree, avals, moving, out), lin.residuals)
     result = tree_unflatten(flat.out_tree, lin.outs), f_jvp
     return (*result, _settle(flat)) if has_aux else result
@@ -165,15 +170,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     Returns (outputs, f_vjp), and aux with has_aux=True. f_vjp takes one cotangent with the structure of the outputs and
     returns a tuple with one entry for each primal; integers get zeros of dtype float0.
     """
-    check_callable("vjp", fun)
     _no_reduce_axes("vjp", reduce_axes)
-    leaves, in_tree = tree_flatten(primals)
-    values = as_values("vjp", leaves, primals)
-    avals = [x.aval for x in values]
-    moving = [a.dtype in dt.INEXACT for a in avals]
-    flat = FlatFunction("vjp", fun, in_tree, None, has_aux)
-    lin = linearize_flat(flat, values, moving)
-    out = (flat.out_tree, [aval_of(x) for x in lin.outs], lin.moving_out)
+    flat, in_tree, avals, moving, lin, out = _linearized("vjp", fun, primals, has_aux)
     f_vjp = Partial(functools.partial(_vjp_call, lin.jaxpr, in_tree, avals, moving, out), lin.residuals)
     result = tree_unflatten(flat.out_tree, lin.outs), f_vjp
     return (*result, _settle(flat)) if has_aux else result
