@@ -90,3 +90,19 @@ class Call:
 @dataclass(frozen=True)
 class Host:
     """Runs `primitive.numpy` between two native stretches: what a library does better, or no kernel can."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Control flow. The equation's params hold its programs; loops/control.py and passes/control.py know them:
+
+    scan   body over (consts, carry, x); params consts, carry, length, reverse
+    while  cond over (its consts, carry), body over (its consts, carry); params cond_consts, body_consts
+    cond   branches over the operands after the index"""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The operand as it is, in its own memory; what is computed from the result is in no kernel with what came before."""

@@ -9,14 +9,22 @@ from collections.abc import Callable
 from funcgrad.core.config import config
 from funcgrad.ir.check import check
 from funcgrad.ir.jaxpr import Jaxpr
+from funcgrad.passes.control import control
 from funcgrad.passes.cse import share
 from funcgrad.passes.dce import prune
 from funcgrad.passes.fold import fold
 from funcgrad.passes.identities import reduce_identities
 from funcgrad.passes.inline import inline
 
+
+def shrink_control(jaxpr: Jaxpr) -> Jaxpr:
+    """passes/control.py, with all steps for the programs inside."""
+    return control(jaxpr, simplify)
+
+
 STEPS: tuple[tuple[str, Callable[[Jaxpr], Jaxpr]], ...] = (
     ("inline calls", inline),
+    ("simplify loops and branches", shrink_control),
     ("fold constants", fold),
     ("drop no-ops", reduce_identities),
     ("share equal equations", share),
