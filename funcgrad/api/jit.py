@@ -7,6 +7,7 @@ from funcgrad.bridge.arguments import resolve
 from funcgrad.bridge.device import find_device
 from funcgrad.bridge.jit import Jitted, Options
 from funcgrad.bridge.jit import clear_caches as _clear_caches
+from funcgrad.bridge.specialise import MAX_PATHS, PathDispatcher
 from funcgrad.core.errors import UsageError, message
 
 _UNSPECIFIED: Any = type("Unspecified", (), {"__repr__": lambda self: "UnspecifiedValue"})()
@@ -28,6 +29,8 @@ def jit(
     backend: str | None = None,
     inline: bool = False,
     compiler_options: dict[str, Any] | None = None,
+    branches: str = "strict",
+    max_paths: int | None = None,
 ) -> Any:
     """Compile a function of arrays. It is traced once for each kind of arguments, and from then on runs as kernels.
 
@@ -41,6 +44,11 @@ def jit(
       device, backend: None or "cpu".
       inline: inside another trace, leave the equations in place of a call.
       compiler_options: None or an empty dict.
+      branches: "strict": a Python branch on a traced value is an error. "specialise": at `bool(x)` or `int(x)` of a traced scalar
+        what was staged so far is run, and its value picks the path; the function becomes a tree of programs, one path for each
+        sequence of outcomes that was met. The same path a second time traces and compiles nothing. For branches and loops that
+        take few ways: each path is traced on its own.
+      max_paths: with branches="specialise", how many paths there may be for one kind of arguments (64); UsageError beyond.
 
     Returns:
       A callable of the same arguments, with `cache_info()` and `clear_cache()`. It also works as a decorator, with or without
@@ -58,6 +66,26 @@ def jit(
     if backend is not None:
         find_device(backend)
     find_device(device)
+    if branches not in ("strict", "specialise"):
+        raise UsageError(message(f"jit: got branches={branches!r}", '"strict" or "specialise"', 'branches="specialise"'))
+    by_path = branches == "specialise"
+    if max_paths is not None and not (by_path and isinstance(max_paths, int) and max_paths > 0):
+        raise UsageError(
+            message(
+                f"jit: got max_paths={max_paths!r} with branches={branches!r}",
+                'a positive int, with branches="specialise"',
+                'jit(f, branches="specialise", max_paths=64)',
+            )
+        )
+    donates = [n for n, v in (("donate_argnums", donate_argnums), ("donate_argnames", donate_argnames)) if v not in (None, ())]
+    if by_path and donates:
+        raise UsageError(
+            message(
+                f'jit: got {donates[0]} with branches="specialise"',
+                "no donated arguments there: a later branch may need them again",
+                f"leave {donates[0]} out",
+            )
+        )
     keywords: dict[str, Any] = {
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
@@ -65,6 +93,8 @@ def jit(
         "donate_argnames": donate_argnames,
         "keep_unused": keep_unused,
         "inline": inline,
+        "branches": branches,
+        "max_paths": max_paths,
     }
 
     def make(f: Callable[..., Any]) -> Jitted:
@@ -73,7 +103,8 @@ def jit(
                 message(f"jit: got {type(f).__name__} for the function", "a callable", "write jit(f)(x), not jit(f(x))")
             )
         roles = resolve(f, static_argnums, static_argnames, donate_argnums, donate_argnames)
-        return Jitted(f, Options(roles, bool(inline), bool(keep_unused), keywords))
+        dispatcher, most = (PathDispatcher, max_paths or MAX_PATHS) if by_path else (None, 0)
+        return Jitted(f, Options(roles, bool(inline), bool(keep_unused), keywords, dispatcher, most))
 
     return make if fun is _MISSING else make(fun)
 

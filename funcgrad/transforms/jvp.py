@@ -31,6 +31,9 @@ class JvpTracer(Tracer):
         x = self.primal
         return x.concrete() if isinstance(x, Tracer) else x
 
+    def pick(self, kind: type) -> Any:
+        return self.primal.pick(kind) if isinstance(self.primal, Tracer) else None
+
 
 class Jvp(Interpreter):
     """Forward mode: each value travels with its tangent; None is a symbolic zero."""
