@@ -248,6 +248,13 @@ def _check_format(name: str, text: Any, args: tuple, kwargs: dict[str, Any]) -> 
     _Format(name).vformat(text, args, kwargs)
 
 
+class _Render(string.Formatter):
+    """As `str.format`; a field without a format is `str` of its value: of a float32, the digits that a float32 has."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format(value, format_spec) if format_spec else str(value)
+
+
 class _Print:
     """A format, as a function of its arguments."""
 
@@ -257,7 +264,7 @@ class _Print:
         self.text, self.logged = text, logged
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        line = self.text.format(*args, **kwargs)
+        line = _Render().vformat(self.text, args, kwargs)
         if self.logged:
             log.info(line)
         else:
@@ -314,7 +321,7 @@ class UserCheck:
     def text(self, arrays: Sequence[np.ndarray]) -> str:
         """The message with the values in it, and the user's line."""
         args, kwargs = self.packed.unpack(arrays)
-        text = self.message.format(*args, **kwargs)
+        text = _Render().vformat(self.message, args, kwargs)
         return text if self.line is source.UNKNOWN else f"{text}\n  checked at {self.line.quote()}"
 
 
