@@ -146,7 +146,10 @@ def collective(
         if params["axis_name"] != axis.name:
             return other_axis(axis.size, args, dims, **params)
         given = {k: v for k, v in params.items() if k != "axis_name"}
-        out, shared = local(batch_at(args[0], dims[0], axis.size), **given)
+        x = batch_at(args[0], dims[0], axis.size)
+        aval = aval_of(x)
+        abstract(shaped(aval.shape[1:], aval.dtype), **params)  # whether a lane may say this
+        out, shared = local(x, **given)
         return out, None if shared else 0
 
     op = Operator(
