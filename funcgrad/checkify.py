@@ -85,11 +85,12 @@ class Error:
             return f"Error({self._code})"
 
 
-register_pytree_node(
-    Error,
-    lambda e: ((e._pred, e._code, e._payload), e._metadata),
-    lambda found, children: Error(children[0], children[1], found, children[2]),
-)
+def _rebuilt(found: tuple[Found, ...], children: Any) -> Error:
+    pred, code, payload = children
+    return Error(pred, code, found, payload)
+
+
+register_pytree_node(Error, lambda e: ((e._pred, e._code, e._payload), e._metadata), _rebuilt)
 
 
 @api_boundary

@@ -2,10 +2,11 @@
 
 import pickle
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad import checkify, lax
 from funcgrad.checkify import all_checks, check, div_checks, float_checks, index_checks, nan_checks, user_checks
 from funcgrad.errors import CheckError, UsageError

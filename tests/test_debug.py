@@ -5,10 +5,11 @@ import io
 import logging
 import sys
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad import debug, lax
 from funcgrad.errors import UsageError
 

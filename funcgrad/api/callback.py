@@ -7,6 +7,7 @@ no array is passed on as it is. The functions run when the program runs, not whe
 import builtins
 import functools
 import logging
+import re
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -214,9 +215,7 @@ class _Format(string.Formatter):
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
         # Attributes and items of an array are looked up when it has numbers.
-        first = string.Formatter().parse("{" + field_name + "}")
-        name = next(first)[1] or ""
-        head = name.split(".")[0].split("[")[0]
+        head = re.split(r"[.\[]", field_name)[0]
         key: int | str = int(head) if head.isdigit() else head
         try:
             return self.get_value(key, args, kwargs), key

@@ -164,7 +164,8 @@ def _vectors(trace: Checkify, name: str, x: Any, indices: Any, axes: tuple[int, 
 def _gather(trace: Checkify, prim: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     if Category.INDEX not in trace.errors or params["mode"] != "raise":
         return trace.below(prim, args, params)
-    _vectors(trace, prim.name, *args, params["dimension_numbers"].start_index_map, params["slice_sizes"])
+    x, indices = args
+    _vectors(trace, prim.name, x, indices, params["dimension_numbers"].start_index_map, params["slice_sizes"])
     return trace.below(prim, args, params | {"mode": "clip"})
 
 

@@ -2,10 +2,11 @@
 
 import traceback
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad import lax
 from funcgrad.errors import DtypeError, ShapeError, TreeError, UsageError
 from funcgrad.testing import counters
@@ -146,7 +147,7 @@ def test_vmap_methods(transform, method, shapes):
 def test_vmap_of_vmap():
     x = np.arange(6, dtype=F32).reshape(2, 3)
     for method in ("sequential", "expand_dims", "broadcast_all"):
-        f = lambda x: fg.pure_callback(lambda x: x * 2, like(x), x, vmap_method=method)
+        f = lambda x, method=method: fg.pure_callback(lambda x: x * 2, like(x), x, vmap_method=method)
         np.testing.assert_array_equal(fg.vmap(fg.vmap(f))(x), 2 * x)
         np.testing.assert_array_equal(fg.jit(fg.vmap(fg.vmap(f), in_axes=1))(x), 2 * x.T)
     assert fg.vmap(lambda x: host_sin(x, vmap_method="sequential"))(np.zeros((0, 3), F32)).shape == (0, 3)

@@ -1,9 +1,10 @@
 """fg.check: an ordinary exception from inside compiled code, with the user's line and the failing examples."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad import lax
 from funcgrad.errors import CheckError, DtypeError, UsageError
 

@@ -2,10 +2,11 @@
 
 import threading
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.errors import TracerIntegerConversionError, UsageError
 
 

@@ -1,7 +1,8 @@
 """What has effects, and that passes and lowering keep it, in order."""
 
-import funcgrad as fg
 import numpy as np
+
+import funcgrad as fg
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import shaped
 from funcgrad.core.config import config
