@@ -11,7 +11,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
-from funcgrad.ir.effects import effectful, silent_equation
+from funcgrad.ir.effects import effectful
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Call, View
@@ -98,10 +98,11 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
             later.append(eqn)
             continue
         now.append(eqn)
-        if policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.inputs], **eqn.params):
+        allowed = policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.inputs], **eqn.params)
+        if allowed or effectful(eqn):  # effects happen once, now
             saved += eqn.outputs
-        elif (again := silent_equation(eqn)) is not None:  # its effects happen once, now
-            later.append(again)
+        else:
+            later.append(eqn)
     out_unknown = tuple(x in unknown for x in jaxpr.outvars)
     ins = [v for v in jaxpr.invars if v not in unknown]
     known_args = [x for x in args if record.knows(x)]

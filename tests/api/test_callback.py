@@ -228,6 +228,19 @@ def test_io_callback_without_results():
     assert log[-1] == "run"
 
 
+@pytest.mark.parametrize("transform", [lambda f: fg.grad(fg.checkpoint(f)), lambda f: fg.jit(fg.grad(fg.checkpoint(f)))])
+def test_recomputation_has_no_effects(transform):
+    log = []
+
+    def f(x):
+        scale = fg.io_callback(lambda x: log.append(float(x)) or np.float32(2), fg.ShapeDtypeStruct((), F32), lax.stop_gradient(x))
+        return fnp.sin(x) * scale
+
+    for _ in range(2):
+        assert float(transform(f)(0.0)) == 2.0
+    assert log == [0.0, 0.0]
+
+
 def test_io_callback_under_vmap_and_in_loops():
     log = []
 
