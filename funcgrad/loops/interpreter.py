@@ -5,6 +5,7 @@ this is as fast as NumPy's own temporaries allow.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,27 +14,113 @@ import numpy as np
 from funcgrad.loops import scalar_numpy as scalar
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.nest import Nest, Pass, Reduction, Store
-from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program, Ref, View
+from funcgrad.loops.program import ConstStep, CopyStep, Gemm, HostStep, KernelStep, LoopStep, Part, Program, Ref, View, WhileStep
 
 
 def run(
-    program: Program, inputs: Sequence[Any], kernel: Callable[[KernelStep, "_Memory"], None] | None = None
+    program: Program, inputs: Sequence[Any], kernel: Callable[[KernelStep, "Memory"], None] | None = None
 ) -> list[np.ndarray]:
     """The program's outputs for these inputs. Donated inputs are written over only in a copy. `kernel` runs a kernel's step
     in some other way (runtime/cuda.py: in the simulator)."""
     memory = _Memory(program, inputs)
     with np.errstate(all="ignore"):
-        for step in program.steps:
-            if isinstance(step, KernelStep):
-                _Kernel(step, memory).run() if kernel is None else kernel(step, memory)
-            elif isinstance(step, Gemm):
-                _gemm(step, memory)
-            else:
-                _host(step, memory)
+        _steps(program, memory, kernel)
     return memory.outputs()
 
 
-class _Memory:
+def _steps(program: Program, memory: "Memory", kernel: Any) -> None:
+    for step in program.steps:
+        if isinstance(step, KernelStep):
+            _Kernel(step, memory).run() if kernel is None else kernel(step, memory)
+        elif isinstance(step, Gemm):
+            _gemm(step, memory)
+        elif isinstance(step, HostStep):
+            _host(step, memory)
+        elif isinstance(step, CopyStep):
+            memory.bytes(step.dst, step.bytes)[...] = memory.bytes(step.src, step.bytes)
+        elif isinstance(step, ConstStep):
+            memory.bytes(step.dst, len(step.data))[...] = np.frombuffer(step.data, np.uint8)
+        elif isinstance(step, LoopStep):
+            slots = _Slots(step, memory)
+            for _ in range(step.length):
+                slots.run(step.body, kernel)
+                slots.advance()
+        elif isinstance(step, WhileStep):
+            slots = _Slots(step, memory)
+            while slots.holds(step, kernel):
+                slots.run(step.body, kernel)
+                slots.advance()
+            for slot, ref, size in step.results:
+                memory.bytes(ref, size)[...] = memory.bytes(slots.places[slot], size)
+        else:
+            index = int(memory.bytes(step.index, 4).view(np.int32)[0])
+            part = step.branches[min(max(index, 0), len(step.branches) - 1)]
+            _steps(part.program, PartMemory(part, memory, []), kernel)
+
+
+class _Slots:
+    """The moving addresses of a loop."""
+
+    def __init__(self, step: LoopStep | WhileStep, memory: "Memory"):
+        self.step, self.memory = step, memory
+        self.places = [slot.start for slot in step.slots]
+
+    def run(self, part: Part, kernel: Any) -> None:
+        _steps(part.program, PartMemory(part, self.memory, self.places), kernel)
+
+    def holds(self, step: WhileStep, kernel: Any) -> bool:
+        self.run(step.test, kernel)
+        return bool(self.memory.bytes(step.predicate, 1)[0])
+
+    def advance(self) -> None:
+        places = self.places
+        for k, slot in enumerate(self.step.slots):
+            if slot.stride:
+                places[k] = replace(places[k], offset=places[k].offset + slot.stride)
+        for a, b in self.step.swaps:
+            places[a], places[b] = places[b], places[a]
+
+
+class Memory:
+    """Buffers as bytes: `raw[kind][number]`."""
+
+    raw: dict[str, list[np.ndarray]]
+
+    def bytes(self, ref: Ref, size: int) -> np.ndarray:
+        return self.raw[ref.kind][ref.number][ref.offset : ref.offset + size]
+
+    def array(self, ref: Ref, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """The array at `ref`, strides in bytes. ValueError where it would leave its buffer."""
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, self.raw[ref.kind][ref.number], ref.offset, strides)
+
+    def flat(self, ref: Ref, dtype: np.dtype) -> tuple[np.ndarray, int]:
+        """The buffer of `ref` as a flat array, and the place of `ref` in it."""
+        raw = self.raw[ref.kind][ref.number]
+        skip = ref.offset % dtype.itemsize
+        usable = (len(raw) - skip) // dtype.itemsize * dtype.itemsize
+        return raw[skip : skip + usable].view(dtype), ref.offset // dtype.itemsize
+
+
+class PartMemory(Memory):
+    """The buffers of a program inside another one: stretches of those around it."""
+
+    def __init__(self, part: Part, outer: Memory, slots: list[Ref]):
+        def stretch(ref: Ref, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+            if ref.kind == "slot":
+                ref = slots[ref.number]
+            return outer.bytes(ref, prod(shape) * dtype.itemsize)
+
+        program = part.program
+        self.raw = {
+            "input": [stretch(r, *x) for r, x in zip(part.inputs, program.inputs, strict=True)],
+            "output": [stretch(r, *x) for r, x in zip(part.outputs, program.outputs, strict=True)],
+            "arena": [outer.bytes(part.arena, program.arena)],
+        }
+
+
+class _Memory(Memory):
     """The buffers of one call, as bytes."""
 
     def __init__(self, program: Program, inputs: Sequence[Any]):
@@ -59,19 +146,6 @@ class _Memory:
             for o, (x, (shape, dtype)) in enumerate(zip(self.results, self.program.outputs, strict=True))
         ]
 
-    def array(self, ref: Ref, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """The array at `ref`, strides in bytes. ValueError where it would leave its buffer."""
-        if 0 in shape:
-            return np.empty(shape, dtype)
-        return np.ndarray(shape, dtype, self.raw[ref.kind][ref.number], ref.offset, strides)
-
-    def flat(self, ref: Ref, dtype: np.dtype) -> tuple[np.ndarray, int]:
-        """The buffer of `ref` as a flat array, and the place of `ref` in it."""
-        raw = self.raw[ref.kind][ref.number]
-        skip = ref.offset % dtype.itemsize
-        usable = (len(raw) - skip) // dtype.itemsize * dtype.itemsize
-        return raw[skip : skip + usable].view(dtype), ref.offset // dtype.itemsize
-
 
 def _raw(x: np.ndarray) -> np.ndarray:
     return np.ndarray((x.nbytes,), np.uint8, x) if x.nbytes else np.empty(0, np.uint8)
@@ -80,7 +154,7 @@ def _raw(x: np.ndarray) -> np.ndarray:
 class _Kernel:
     """One kernel step."""
 
-    def __init__(self, step: KernelStep, memory: _Memory):
+    def __init__(self, step: KernelStep, memory: Memory):
         self.step, self.memory, self.nest = step, memory, step.nest
         nest: Nest = step.nest
         n = nest.outer + nest.inner
@@ -104,19 +178,44 @@ class _Kernel:
             words = [next(dims) for _ in range(-(-dtype.itemsize // 8))]
             self.params.append(np.array(words, np.int64).view(np.uint8)[: dtype.itemsize].view(dtype)[0])
         self.accs: dict[int, np.ndarray] = {}
+        self.carries: dict[int, np.ndarray] = {}
+        self.step_number = 0  # of a pass with carries: where it is along the inner axis
 
     def run(self) -> None:
         for p in self.nest.passes:
             shape = self.extents
-            if p.level == "point":
+            if p.level != "row" or p.carries:
                 shape = shape[: self.nest.outer] + (1,) * self.nest.inner
-            self.shape, self.memo = shape, {}
+            self.shape, self.memo, self.step_number = shape, {}, 0
+            if p.carries:
+                self.walk(p)
+                continue
             for r in p.reductions:
                 if r.running:
                     self.accs[r.number] = self.scan(r)
             results = {r.number: self.fold(r) for r in p.reductions if not r.running}
             self.write(p)
             self.accs |= results
+
+    def walk(self, p: Pass) -> None:
+        """A pass with carries, one step after another, for all lanes at once; a lane that has ended stands still."""
+        now = {c.number: np.array(np.broadcast_to(self.value(c.start), self.shape)) for c in p.carries}
+        steps = self.extents[self.nest.outer] if p.level == "row" else None
+        while steps is None or self.step_number < steps:
+            self.memo = {}
+            self.carries.update(now)
+            goes_on = None
+            if p.test is not None:
+                goes_on = np.broadcast_to(self.value(p.test), self.shape)
+                if not goes_on.any():
+                    break
+            now = {c.number: np.broadcast_to(self.value(c.next), self.shape) for c in p.carries}
+            if goes_on is not None:
+                now = {number: np.where(goes_on, x, self.carries[number]) for number, x in now.items()}
+            self.write(p)
+            self.step_number += 1
+        self.carries.update(now)
+        self.step_number = 0
 
     def write(self, p: Pass) -> None:
         """The stores of a pass, all values before any of them is written (an output may lie in an input's memory)."""
@@ -148,7 +247,7 @@ class _Kernel:
         ref = self.refs[operand]
         assert ref is not None
         flat, place = self.memory.flat(ref, self.nest.operands[operand].dtype)
-        total: Any = place
+        total: Any = place + self.moved(operand)
         for axis, (n, s) in enumerate(zip(self.shape, self.strides[operand], strict=True)):
             if s and n > 1:
                 total = total + np.arange(n).reshape([-1 if a == axis else 1 for a in range(len(self.shape))]) * s
@@ -163,7 +262,13 @@ class _Kernel:
         strides = tuple(0 if n == 1 else s * o.dtype.itemsize for n, s in zip(self.shape, self.strides[operand], strict=True))
         ref = self.refs[operand]
         assert ref is not None
+        if self.step_number:
+            ref = Ref(ref.kind, ref.number, ref.offset + self.moved(operand) * o.dtype.itemsize)
         return self.memory.array(ref, self.shape, strides, o.dtype)
+
+    def moved(self, operand: int) -> int:
+        """How far the steps of a pass with carries have moved the operand, in elements."""
+        return self.step_number * self.strides[operand][self.nest.outer] if self.step_number else 0
 
     # --- folds -------------------------------------------------------------------------------------------
 
@@ -225,13 +330,16 @@ class _Kernel:
             return scalar.bitcast(args[0], e.dtype)
         if op == "index":
             n = self.shape[e.attr]
-            return np.arange(n).reshape([-1 if a == e.attr else 1 for a in range(len(self.shape))])
+            first = self.step_number if e.attr == self.nest.outer else 0
+            return first + np.arange(n).reshape([-1 if a == e.attr else 1 for a in range(len(self.shape))])
         if op == "threefry_hi" or op == "threefry_lo":
             return scalar.threefry(*args)[op == "threefry_lo"]
         if op == "check":
             return self.check(e, *args)
         leaf = {"const": lambda: e.attr, "param": lambda: self.params[e.attr], "extent": lambda: self.extents[e.attr]}
-        return leaf[op]() if op in leaf else self.accs[e.attr]
+        if op in leaf:
+            return leaf[op]()
+        return self.carries[e.attr] if op == "carry" else self.accs[e.attr]
 
     def check(self, e: Expr, i: np.ndarray, size: np.ndarray) -> np.ndarray:
         bad = (i < 0) | (i >= size)
@@ -250,7 +358,7 @@ def _wide(r: Reduction) -> np.dtype:
     return r.dtype
 
 
-def _gemm(g: Gemm, memory: _Memory) -> None:
+def _gemm(g: Gemm, memory: Memory) -> None:
     size = g.dtype.itemsize
     extents = tuple(e for e, _, _, _ in g.batch)
 
@@ -264,7 +372,7 @@ def _gemm(g: Gemm, memory: _Memory) -> None:
     matrix(g.c, g.m, g.n, g.ldc, False, 3)[...] = a @ b
 
 
-def _host(step: HostStep, memory: _Memory) -> None:
+def _host(step: HostStep, memory: Memory) -> None:
     def array(v: View) -> np.ndarray:
         return memory.array(v.ref, v.shape, v.strides, v.dtype)
 

@@ -13,7 +13,9 @@ import numpy as np
 from funcgrad.ir import loop_rules as rules
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from funcgrad.loops.carried import carried
 from funcgrad.loops.contract import dot_general, reduce_node
+from funcgrad.loops.control import lower_control
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
 from funcgrad.loops.templates import (
     KERNEL_DTYPES,
@@ -56,8 +58,9 @@ class HostCall:
 class Lowering:
     """One run of `lower`: the graph so far, and what each variable is."""
 
-    def __init__(self, jaxpr: Jaxpr):
+    def __init__(self, jaxpr: Jaxpr, pairs: dict[int, int] | None):
         self.graph = Graph()
+        self.pairs = pairs
         self.env: dict[Var, Any] = {}  # Strided or Number
         self.effect: Node | None = None  # the last host node with effects: they run in the program's order
         self.permuted = _transposed_dots(jaxpr)
@@ -267,15 +270,27 @@ class Lowering:
         if effect:
             node.after, self.effect = self.effect, node
 
+    def control(self, eqn: Eqn, rule: rules.Loop) -> None:
+        if not carried(eqn, self):
+            lower_control(self, eqn)
+
+    def fence(self, eqn: Eqn, rule: rules.Fence) -> None:
+        """A second name for the operand's memory, which is a step of its own in the order of things."""
+        v = self.array(eqn.inputs[0])
+        node = Node(self.graph, "fence", v.node.shape, v.node.dtype)
+        node.args, node.must, v.node.must = (Random(v.node, 0, v.node.shape, v.node.strides),), True, True
+        self.env[eqn.outputs[0]] = Strided(node, v.offset, v.shape, v.strides)
+
     def output(self, number: int, atom: Any) -> None:
         v = self.value(atom)
         if v.__class__ is Number:
             v = self.array(atom)
         node = v.node
-        if node.kind == "input" and v.whole() and v.shape == node.shape:
+        forward = self.pairs is None or self.pairs.get(number) == node.input
+        if node.kind == "input" and forward and v.whole() and v.shape == node.shape:
             self.graph.outputs.append(node)
             return
-        if node.kind == "input" or node.output is not None or not v.whole():
+        if node.kind == "input" or node.kind == "fence" or node.output is not None or not v.whole():
             node = self.graph.fresh_copy(v)
         node.output, node.must = number, True
         self.graph.outputs.append(node)
@@ -319,15 +334,18 @@ _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
     rules.Scatter: Lowering.scatter,
     rules.Dot: Lowering.dot,
     rules.Host: Lowering.host,
-    rules.Loop: Lowering.host,
+    rules.Loop: Lowering.control,
+    rules.Fence: Lowering.fence,
 }
-_ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host, rules.Loop})
+_ANY_DTYPE = frozenset({rules.View, rules.Assemble, rules.Host, rules.Loop, rules.Fence})
 _HOSTED: dict[Any, Any] = {rules.Inline: Lowering.host}  # where dtypes have no kernels
 
 
-def lower(jaxpr: Jaxpr) -> Graph:
-    """The graph of a Jaxpr. Raises TypeError for an equation that a pass should have replaced."""
-    lowering = Lowering(jaxpr)
+def lower(jaxpr: Jaxpr, pairs: dict[int, int] | None = None) -> Graph:
+    """The graph of a Jaxpr. Raises TypeError for an equation that a pass should have replaced.
+
+    `pairs`: of a program inside another one, the outputs that may lie in an input's memory; other outputs never are an input."""
+    lowering = Lowering(jaxpr, pairs)
     for eqn in jaxpr.eqns:
         rule = eqn.primitive.loop
         kind = rule.__class__

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad.core.config import config
 from funcgrad.loops.checks import check_lives
 from funcgrad.loops.contract import Contraction
+from funcgrad.loops.control import Control, Pairs, Placing, steps_of
 from funcgrad.loops.graph import Graph, Node, Random, Ref
 from funcgrad.loops.program import Check, Gemm, HostStep, KernelStep, Program, Step, View
 from funcgrad.loops.program import Ref as Memory
@@ -21,9 +22,9 @@ ALIGN = 64
 
 
 class Item(NamedTuple):
-    """A step before it has addresses: a kernel, or a dot or host node; and the nodes that it touches."""
+    """A step before it has addresses: a kernel, a dot, host or fence node, a loop or branch; the nodes that it touches."""
 
-    work: Kernel | Node
+    work: Kernel | Node | Control
     reads: tuple[Node, ...]
     writes: tuple[Node, ...]
 
@@ -36,6 +37,10 @@ def items_of_kernel(kernel: Kernel) -> Item:
 def item_of_node(node: Node) -> Item:
     reads = tuple([a.node for a in node.args if a.__class__ is Ref or a.__class__ is Random])
     return Item(node, reads, tuple(node.results) if node.kind == "host" else (node,))
+
+
+def item_of_control(control: Control) -> Item:
+    return Item(control, tuple([a.node for a in control.node.args]), tuple(control.node.results))
 
 
 class Arena:
@@ -84,7 +89,7 @@ def _bytes(node: Node) -> int:
 class Plan:
     """One run of `plan`."""
 
-    def __init__(self, graph: Graph, items: list[Item], donated: tuple[int, ...]):
+    def __init__(self, graph: Graph, items: list[Item], donated: tuple[int, ...], pairs: Pairs | None):
         self.graph, self.items = graph, items
         self.memory: dict[int, Memory] = {}
         self.last: dict[int, int] = {}  # node id -> the last step that touches it
@@ -105,7 +110,21 @@ class Plan:
                 self.memory[node.id] = Memory("arena", 0)  # nobody writes it, but a fold over nothing reads it
             if node.output is not None:
                 self.memory[node.id] = Memory("output", node.output)
-        self._donate(set(donated))
+        for item in reversed(items):
+            if item.work.__class__ is Node and item.work.kind == "fence":  # type: ignore[union-attr]  # one memory
+                (x,) = item.reads
+                self.last[x.id] = max(self.last[x.id], self.last[item.writes[0].id])
+        self._donate(set(donated)) if pairs is None else self._pair(pairs)
+
+    def _pair(self, pairs: Pairs) -> None:
+        """The outputs of a program inside another one that can be written over the inputs they are paired with."""
+        for o, i in pairs.items():
+            node, x = self.graph.outputs[o], self.graph.inputs[i]
+            if node.output != o or not x.size or _bytes(x) != _bytes(node):
+                continue
+            last, first = self.last.get(x.id, -1), self.first.get(node.id, 0)
+            if last < first or (last == first and x in self._overwritable(node)):
+                self.donated.append((o, i))
 
     def _donate(self, donated: set[int]) -> None:
         """Pair outputs with donated inputs of the same size that are not read after the output is first written,
@@ -137,9 +156,14 @@ class Plan:
             return []
         item = self.items[t]
         kernel = item.work
+        found = []
+        if kernel.__class__ is Control:
+            for out, x in kernel.inplace:  # type: ignore[union-attr]
+                if out is node and item.reads.count(x) == 1 and self.last[x.id] == t:
+                    found.append(x)
+            return found
         if kernel.__class__ is not Kernel:
             return []
-        found = []
         for out, x in kernel.inplace:
             n, offset, _ = kernel.operands[out]
             other, other_offset, _ = kernel.operands[x]
@@ -168,6 +192,15 @@ class Plan:
             self.owner[offset] = [size, self.last[node.id]]
         self.memory[node.id] = Memory("arena", 0, offset)
 
+    def temporary(self, t: int, size: int) -> Memory:
+        """Memory for step t alone."""
+        size = -(-size // ALIGN) * ALIGN
+        if not size:
+            return Memory("arena", 0)
+        offset = self.arena.take(size)
+        self.owner[offset] = [size, t]
+        return Memory("arena", 0, offset)
+
     def release(self, t: int) -> None:
         for offset in [o for o, (_, last) in self.owner.items() if last <= t]:
             size, _ = self.owner.pop(offset)
@@ -182,8 +215,12 @@ class Plan:
         if role != "in" or x_offset or offset or x.size != node.size or (0, 1) not in [(b, a) for a, b in kernel.inplace]:
             return False
         source = self.memory[x.id]
+        if node.output is not None and (node.output, x.input) in self.donated:
+            return True
         later = t + 1 < len(self.items) and x in self.items[t + 1].reads
         if source.kind != "arena" or self.last[x.id] != t or later or node.id in self.memory:
+            return False
+        if self.owner[source.offset][1] != t:  # a fence's operand is read later
             return False
         self.memory[node.id] = source
         self.owner[source.offset][1] = self.last[node.id]
@@ -194,7 +231,7 @@ class Plan:
         found = []
         for node in self.graph.nodes:
             memory = self.memory.get(node.id)
-            if memory is not None and memory.kind == "arena" and node.id in self.first and node.size:
+            if memory is not None and memory.kind == "arena" and node.id in self.first and node.size and node.kind != "fence":
                 found.append((repr(node), memory.offset, _bytes(node), self.first[node.id], self.last[node.id]))
         return found
 
@@ -204,10 +241,17 @@ class Plan:
         steps: list[Step] = []
         for t, item in enumerate(self.items):
             if not self.skips_copy(t, item):
-                for node in item.writes:
-                    self.place(t, node)
                 work = item.work
-                if work.__class__ is Kernel:
+                fence = work.__class__ is Node and work.kind == "fence"  # type: ignore[union-attr]
+                for node in item.writes:
+                    if fence:
+                        self.memory.setdefault(node.id, self.memory[item.reads[0].id])
+                    self.place(t, node)
+                if fence:
+                    pass
+                elif work.__class__ is Control:
+                    steps += steps_of(work, _Step(self, t))  # type: ignore[arg-type]
+                elif work.__class__ is Kernel:
                     steps.append(self.kernel(work))  # type: ignore[arg-type]
                 elif work.kind == "dot":  # type: ignore[union-attr]
                     steps.append(self.gemm(work))  # type: ignore[arg-type]
@@ -245,9 +289,27 @@ class Plan:
         return View(self.at(node, offset), shape, tuple([s * size for s in strides]), node.dtype)
 
 
-def plan(graph: Graph, items: list[Item], donated: tuple[int, ...] = ()) -> Program:
+class _Step(Placing):
+    """The memory of one control step."""
+
+    def __init__(self, plan: Plan, t: int):
+        self.plan, self.t = plan, t
+
+    def at(self, node: Node, offset: int) -> Memory:
+        memory = self.plan.at(node, offset)
+        if memory.kind == "output":  # one name for memory that an output shares with an input
+            for o, i in self.plan.donated:
+                if o == memory.number:
+                    return Memory("input", i, memory.offset)
+        return memory
+
+    def temporary(self, size: int) -> Memory:
+        return self.plan.temporary(self.t, size)
+
+
+def plan(graph: Graph, items: list[Item], donated: tuple[int, ...] = (), pairs: Pairs | None = None) -> Program:
     """The program that runs `items` in order."""
-    p = Plan(graph, items, donated)
+    p = Plan(graph, items, donated, pairs)
     steps = p.steps()
     if config.check_ir:
         check_lives(p.lives())

@@ -99,6 +99,14 @@ class CopyStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstStep:
+    """A scalar's bytes, put down: at most 16."""
+
+    dst: Ref
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A program that runs inside another: where its inputs, outputs and arena lie there.
 
@@ -126,7 +134,7 @@ class LoopStep:
     body: Part
     slots: tuple[Slot, ...] = ()
     swaps: tuple[tuple[int, int], ...] = ()
-    lanes: int = 0  # steps that a thread takes at once where the steps do not depend on one another; 0: one after another
+    independent: bool = False  # the steps do not depend on one another: threads may share them
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ class BranchStep:
     branches: tuple[Part, ...]
 
 
-Step = KernelStep | Gemm | HostStep | CopyStep | LoopStep | WhileStep | BranchStep
+Step = KernelStep | Gemm | HostStep | CopyStep | ConstStep | LoopStep | WhileStep | BranchStep
 
 
 @dataclass(frozen=True, slots=True)

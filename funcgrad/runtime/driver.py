@@ -115,6 +115,7 @@ class Driver:
         put(layout.E_BYTES, _address(python, "PyBytes_FromStringAndSize"))
         put(layout.E_AS_INT, _address(python, "PyLong_AsLongLong"))
         put(layout.E_INCREF, _address(python, "Py_IncRef"))
+        put(layout.E_SIGNALS, _address(python, "PyErr_CheckSignals"))
         put(layout.E_NONE, id(None))
         put(layout.E_ALLOCATE, _address(libc, "aligned_alloc"))
         put(layout.E_FREE, _address(libc, "free"))

@@ -44,8 +44,10 @@ E_BLAS_LOCK = 256
 E_AS_INT = 264  # PyLong_AsLongLong
 E_INCREF = 272  # Py_IncRef
 E_LAUNCHES = 280  # native steps run by this process so far
-E_BLOCKS = 288  # free blocks: two for each size class
-E_BYTES_TOTAL = 288 + 16 * 64
+E_SIGNALS = 288  # PyErr_CheckSignals
+E_GEMV = 296  # sgemv, dgemv, cgemv, zgemv
+E_BLOCKS = 328  # free blocks: two for each size class
+E_BYTES_TOTAL = 328 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -62,12 +64,14 @@ S_CHECKS = 80  # 1: some kernel checks indices
 S_STEPS = 88  # native steps, all stretches together
 S_BYTES_TOTAL = 96
 
-# ---- block: the private memory of one call: 64 bytes of error, then addresses, buffers, arena, scratch ---------
+# ---- block: the private memory of one call: 64 bytes of state, then addresses, buffers, scratch, arena ---------
 B_ERROR = 0  # step + 1, then the kernel's error record (check + 1, index, size)
-B_BASES = 64
+B_THREAD = 32  # the thread state while the GIL is released, or 0
+B_BUDGET = 40  # nanoseconds, about, that loops go on before they look for signals
+B_BASES = 64  # the addresses of inputs, outputs, arena, and the slots of loops
 
 # ---- records ------------------------------------------------------------------------------------------------
-R_KIND = 0  # 0 end, 1 kernel, 2 matrix product
+R_KIND = 0  # 0 end, 1 kernel, 2 matrix product, 3 copy, 4 constant, 5 loop, 6 while, 7 branch
 R_SIZE = 8  # bytes of the record
 R_ADDRESS = 16  # of the kernel; a matrix product: its dtype's number (0 to 3)
 R_DIMS = 24
@@ -94,6 +98,25 @@ G_ITEM = 152  # bytes of an element
 G_SPLIT_ROWS = 160  # 1: threads share the rows of c, 0: its columns
 G_AXES = 168  # number of batch axes, then (extent, stride of a, b, c in bytes) for each
 G_BATCH = 176
+
+C_FROM = 16  # base, offset
+C_TO = 32
+C_BYTES = 48
+K_TO = 16  # base, offset
+K_BYTES = 32
+K_WORDS = 40  # two
+L_LENGTH = 16  # a loop's; a while has the place of its predicate here: base, offset
+L_PREDICATE = 16
+L_COST = 32  # nanoseconds of a step, about, without the loops inside
+L_SLOTS = 40  # how many
+L_SWAPS = 48
+L_BODY = 56  # where the body's records are, from the record's start
+L_TEST = 64  # a while: the same for the test
+L_RESULTS = 72  # a while: how many copies at the end
+L_TABLE = 80  # slots: number, base, offset, stride; swaps: two numbers; results: number, base, offset, bytes
+N_INDEX = 16  # base, offset
+N_COUNT = 32  # number of branches, then where the records of each are
+N_BRANCHES = 40
 
 # ---- thread pool: fields that different threads write lie on different cache lines ---------------------------
 P_LOCK = 0
@@ -125,6 +148,9 @@ FUTEX_WAKE_PRIVATE = 129
 HUGE_CLASS = 22  # blocks of 4 MiB and more ask for huge pages
 KEPT_CLASS = 31  # blocks of more than 2 GiB are not kept
 MADV_HUGEPAGE = 14
+PATIENCE = 20_000_000  # nanoseconds of loops, about, between two looks for signals
+FAILED = 1  # an index check
+INTERRUPTED = 2  # a signal's handler has raised
 
 
 def acquire_block(env, size_class):
@@ -280,7 +306,7 @@ def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride,
 
 
 def run_kernel(env, state, block, record):
-    """One kernel step; 1 when an index check failed."""
+    """One kernel step; FAILED when an index check failed."""
     bases = block + B_BASES
     buffers = block + peek(state + S_BUFFERS)
     scratch = block + peek(state + S_SCRATCH)
@@ -309,7 +335,7 @@ def run_kernel(env, state, block, record):
                 poke(block + B_ERROR + 8, peek(error))
                 poke(block + B_ERROR + 16, peek(error + 8))
                 poke(block + B_ERROR + 24, peek(error + 16))
-                return 1
+                return FAILED
     return 0
 
 
@@ -356,8 +382,148 @@ def run_gemm(env, state, block, record):
     return 0
 
 
+def address_of(block, ref):
+    """The address that (base, offset) at `ref` stand for."""
+    return peek(block + B_BASES + peek(ref) * 8) + peek(ref + 8)
+
+
+def move_bytes(source, target, count):
+    """One place to another; small counts at once."""
+    if source == target:
+        return 0
+    if count == 8:
+        return poke(target, peek(source))
+    return copy_bytes(target, source, count)
+
+
+def put_constant(block, record):
+    target = address_of(block, record + K_TO)
+    count = peek(record + K_BYTES)
+    if count == 8:
+        return poke(target, peek(record + K_WORDS))
+    return copy_bytes(target, record + K_WORDS, count)
+
+
+def look_for_signals(env, block):
+    """Let Python run its signal handlers; INTERRUPTED when one of them raised."""
+    poke(block + B_BUDGET, PATIENCE)
+    thread = peek(block + B_THREAD)
+    if thread != 0:
+        call1(peek(env + E_RESTORE_THREAD), thread)
+    found = call0(peek(env + E_SIGNALS)) & 0xFFFFFFFF
+    if thread != 0:
+        poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
+    if found != 0:
+        return INTERRUPTED
+    return 0
+
+
+def start_slots(block, record):
+    place = record + L_TABLE
+    for _k in range(peek(record + L_SLOTS)):
+        poke(block + B_BASES + peek(place) * 8, address_of(block, place + 8))
+        place += 32
+    return 0
+
+
+def advance(env, block, record):
+    """After a step of a loop: move the slots, change the places of those that take turns; now and then look for signals."""
+    bases = block + B_BASES
+    place = record + L_TABLE
+    for _k in range(peek(record + L_SLOTS)):
+        stride = peek(place + 24)
+        if stride != 0:
+            slot = bases + peek(place) * 8
+            poke(slot, peek(slot) + stride)
+        place += 32
+    for _k in range(peek(record + L_SWAPS)):
+        a = bases + peek(place) * 8
+        b = bases + peek(place + 8) * 8
+        kept = peek(a)
+        poke(a, peek(b))
+        poke(b, kept)
+        place += 16
+    left = peek(block + B_BUDGET) - peek(record + L_COST)
+    poke(block + B_BUDGET, left)
+    if left < 0:
+        return look_for_signals(env, block)
+    return 0
+
+
+def run_loop(env, state, block, record):
+    """A loop of known length."""
+    start_slots(block, record)
+    body = record + peek(record + L_BODY)
+    for _k in range(peek(record + L_LENGTH)):
+        failed = steps(env, state, block, body)
+        if failed != 0:
+            return failed
+        failed = advance(env, block, record)
+        if failed != 0:
+            return failed
+    return 0
+
+
+def run_while(env, state, block, record):
+    """A loop for as long as its test leaves a true byte."""
+    start_slots(block, record)
+    body = record + peek(record + L_BODY)
+    test = record + peek(record + L_TEST)
+    while True:
+        failed = steps(env, state, block, test)
+        if failed != 0:
+            return failed
+        if peek_byte(address_of(block, record + L_PREDICATE)) == 0:
+            break
+        failed = steps(env, state, block, body)
+        if failed != 0:
+            return failed
+        failed = advance(env, block, record)
+        if failed != 0:
+            return failed
+    place = record + L_TABLE + peek(record + L_SLOTS) * 32 + peek(record + L_SWAPS) * 16
+    for _k in range(peek(record + L_RESULTS)):
+        move_bytes(peek(block + B_BASES + peek(place) * 8), address_of(block, place + 8), peek(place + 24))
+        place += 32
+    return 0
+
+
+def run_branch(env, state, block, record):
+    """The branch that an int32 names, moved inside."""
+    word = peek_word(address_of(block, record + N_INDEX))
+    index = max_(0, min_(word, peek(record + N_COUNT) - 1))
+    return steps(env, state, block, record + peek(record + N_BRANCHES + index * 8))
+
+
+def steps(env, state, block, code):
+    """Records to their end; FAILED when a check failed (the error is in the block), or INTERRUPTED."""
+    record = code
+    while True:
+        kind = peek(record)
+        if kind == 0:
+            return 0
+        failed = 0
+        if kind == 1:
+            failed = run_kernel(env, state, block, record)
+        elif kind == 2:
+            run_gemm(env, state, block, record)
+        elif kind == 3:
+            move_bytes(address_of(block, record + C_FROM), address_of(block, record + C_TO), peek(record + C_BYTES))
+        elif kind == 4:
+            put_constant(block, record)
+        elif kind == 5:
+            failed = run_loop(env, state, block, record)
+        elif kind == 6:
+            failed = run_while(env, state, block, record)
+        else:
+            failed = run_branch(env, state, block, record)
+        if failed != 0:
+            return failed
+        record = record + peek(record + R_SIZE)
+
+
 def walk(env, state, block, code):
-    """The records of one stretch, to its end; 1 when a check failed (the error is in the block)."""
+    """The records of one stretch, with clean error records."""
     if peek(state + S_CHECKS) != 0:
         scratch = block + peek(state + S_SCRATCH)
         stride = peek(state + S_SCRATCH_STRIDE)
@@ -366,17 +532,7 @@ def walk(env, state, block, code):
             threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
         for t in range(threads):
             clear(scratch + t * stride, 64)
-    record = code
-    while True:
-        kind = peek(record)
-        if kind == 0:
-            return 0
-        if kind == 1:
-            if run_kernel(env, state, block, record) != 0:
-                return 1
-        else:
-            run_gemm(env, state, block, record)
-        record = record + peek(record + R_SIZE)
+    return steps(env, state, block, code)
 
 
 def lock_blas(env):
@@ -415,21 +571,24 @@ def leave_blas(env):
 
 def run(env, state, block, code):
     """`walk` with what surrounds it: the GIL and the BLAS library's threads."""
-    thread = 0
+    poke(block + B_THREAD, 0)
+    poke(block + B_BUDGET, PATIENCE)
     if peek(state + S_LONG) != 0:
-        thread = call0(peek(env + E_SAVE_THREAD))
+        poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
     if peek(state + S_BLAS) != 0:
         enter_blas(env)
     failed = walk(env, state, block, code)
     if peek(state + S_BLAS) != 0:
         leave_blas(env)
     if peek(state + S_LONG) != 0:
-        call1(peek(env + E_RESTORE_THREAD), thread)
+        call1(peek(env + E_RESTORE_THREAD), peek(block + B_THREAD))
     return failed
 
 
 def answer(env, failed, block):
-    """None, or a bytes object with the error."""
+    """None, or a bytes object with the error; nothing (and Python's error is set) after an interrupt."""
+    if failed == INTERRUPTED:
+        return 0
     if failed != 0:
         return call2(peek(env + E_BYTES), block, 32)
     none = peek(env + E_NONE)
@@ -538,6 +697,16 @@ FUNCTIONS = {
     "run_kernel": 4,
     "product": 7,
     "run_gemm": 4,
+    "address_of": 2,
+    "move_bytes": 3,
+    "put_constant": 2,
+    "look_for_signals": 2,
+    "start_slots": 2,
+    "advance": 3,
+    "run_loop": 4,
+    "run_while": 4,
+    "run_branch": 4,
+    "steps": 4,
     "walk": 4,
     "lock_blas": 1,
     "enter_blas": 1,

@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.codegen.cpu import CPU
 from funcgrad.codegen.printer import print_nest
 from funcgrad.loops.nest import ERROR_RECORD_BYTES
-from funcgrad.loops.program import HostStep, KernelStep, Program, View
+from funcgrad.loops.program import BranchStep, Gemm, HostStep, KernelStep, LoopStep, Program, Ref, View, every_step, hosted
 from funcgrad.runtime import driver_native as layout
 from funcgrad.runtime import kernels, records, threads
 from funcgrad.runtime.buffers import array_address
@@ -34,15 +34,16 @@ class Executable:
         what the steps say."""
         self.program = program
         self._driver = driver()
-        self._bases = bases = records.Bases(program)
-        self._count = bases.arena
-        self._keep: list[np.ndarray] = []
-        self._stretches: list[np.ndarray | HostStep] = []
-        self._build(bases, addresses)
+        self._steps = every_step(program)
+        linked = records.Linker(program, addresses)
+        self._stretches = linked.stretches
+        self._count = len(program.inputs) + len(program.outputs)
+        self._entries = linked.entries
+        self._cost = sum(map(records.cost_of, program.steps))
         self._state = self._make_state(scratch)
         self._pack = struct.Struct(f"{self._count}q").pack
-        self.hosted = any(isinstance(s, HostStep) for s in self._stretches)
-        memory = (self._keep, self._stretches)  # an entry may outlive its Executable
+        self.hosted = hosted(program)
+        memory = linked.keep  # an entry may outlive its Executable
         method = lambda name: self._driver.method(name, self._state, memory)
         self._packed = method("call_packed")
         self._stretch = method("call_stretch")
@@ -55,35 +56,12 @@ class Executable:
 
     # ---- layout --------------------------------------------------------------------------------------------
 
-    def _build(self, bases: records.Bases, addresses: dict[int, int]) -> None:
-        run: list[int] = []
-        self._cost = 0.0
-        for number, step in enumerate(self.program.steps):
-            if isinstance(step, HostStep):
-                self._close(run)
-                run = []
-                self._stretches.append(step)
-                continue
-            self._cost += records.cost_of(step)
-            if isinstance(step, KernelStep):
-                dims = np.array(step.dims, np.int64) if step.dims else np.zeros(1, np.int64)
-                self._keep.append(dims)
-                run += records.kernel_record(step, number, addresses[number], array_address(dims), bases)
-            else:
-                run += records.gemm_record(step, number, bases)
-        if run or not self._stretches:
-            self._close(run)
-
-    def _close(self, run: list[int]) -> None:
-        if run or not self._stretches:
-            self._stretches.append(np.array(run + [0], np.int64))
-
     def _make_state(self, scratch: int) -> np.ndarray:
-        steps = [s for s in self.program.steps if isinstance(s, KernelStep)]
+        steps = [s for s in self._steps if isinstance(s, KernelStep)]
         most_refs = max((len(s.refs) for s in steps), default=0)
         scratch = max(scratch, *(s.scratch for s in steps), 0)
         stride = -(-(ERROR_RECORD_BYTES + scratch) // 128) * 128  # threads do not share a cache line pair
-        buffers = layout.B_BASES + 8 * (self._count + 1)
+        buffers = layout.B_BASES + 8 * self._entries
         arena = _round(buffers + 8 * most_refs)
         self._scratch_at = _round(arena + self.program.arena)
         total = self._scratch_at + stride * threads.most()
@@ -93,7 +71,7 @@ class Executable:
         first = self._stretches[0]
         for offset, value in (
             (layout.S_ENVIRONMENT, self._driver.env_address),
-            (layout.S_CODE, 0 if isinstance(first, HostStep) else array_address(first)),
+            (layout.S_CODE, array_address(first) if isinstance(first, np.ndarray) else 0),
             (layout.S_ADDRESSES, self._count),
             (layout.S_CLASS, self._class),
             (layout.S_BUFFERS, buffers),
@@ -101,7 +79,7 @@ class Executable:
             (layout.S_SCRATCH, self._scratch_at),
             (layout.S_SCRATCH_STRIDE, stride),
             (layout.S_LONG, int(self._cost > LONG)),
-            (layout.S_BLAS, int(any(not isinstance(s, KernelStep | HostStep) for s in self.program.steps))),
+            (layout.S_BLAS, int(any(isinstance(s, Gemm) for s in self._steps))),
             (layout.S_STEPS, sum(not isinstance(s, HostStep) for s in self.program.steps)),
             (layout.S_CHECKS, int(any(s.checks for s in steps))),
         ):
@@ -143,7 +121,7 @@ class Executable:
         if not answer:
             raise MemoryError(f"no memory for the program's {1 << self._class:,} bytes of intermediates")
         number, check, index, size = struct.unpack("4q", answer)
-        step = self.program.steps[number - 1]
+        step = self._steps[number - 1]
         assert isinstance(step, KernelStep)
         text = step.checks[check - 1].message
         raise IndexError(text.format(index=index, size=size))
@@ -156,34 +134,81 @@ class Executable:
         if not block:
             self.check(b"")
         try:
-            table = np.frombuffer(_memory(block + layout.B_BASES, 8 * (self._count + 1)), np.int64)
+            table = np.frombuffer(_memory(block + layout.B_BASES, 8 * self._entries), np.int64)
             table[: self._count] = np.frombuffer(packed, np.int64)
             table[self._count] = block + self._arena_at
-            for stretch in self._stretches:
-                if isinstance(stretch, HostStep):
-                    self._host(stretch, table)
-                else:
-                    self.check(self._stretch(struct.pack("2q", block, array_address(stretch))))
+            self._go(self._stretches, block, table)
         finally:
             self._driver.release(env, self._class, block)
 
-    def _host(self, step: HostStep, table: np.ndarray) -> None:
-        answers = step.call(*(self._view(view, table) for view in step.ins))
-        if not isinstance(answers, tuple | list):
-            answers = (answers,)
-        for view, answer in zip(step.outs, answers, strict=True):
-            self._view(view, table)[...] = answer
+    def _go(self, stretches: list[records.Stretch], block: int, table: np.ndarray) -> None:
+        for stretch in stretches:
+            if isinstance(stretch, records.HostCall):
+                host_call(stretch, table)
+            elif isinstance(stretch, records.Hosted):
+                self._control(stretch, block, table)
+            else:
+                self.check(self._stretch(struct.pack("2q", block, array_address(stretch))))
 
-    def _view(self, view: View, table: np.ndarray) -> np.ndarray:
-        number, offset = self._bases.place(view.ref)
-        address = int(table[number]) + offset
-        low = high = 0
-        for n, stride in zip(view.shape, view.strides, strict=True):
-            low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
-        if 0 in view.shape:
-            return np.empty(view.shape, view.dtype)
-        memory = _memory(address + low, high - low + view.dtype.itemsize)
-        return np.ndarray(view.shape, view.dtype, memory, -low, view.strides)
+    def _control(self, it: records.Hosted, block: int, table: np.ndarray) -> None:
+        """A loop or branch step by step, as the driver would walk it."""
+        step, bases = it.step, it.bases
+        if isinstance(step, BranchStep):
+            index = int(np.frombuffer(_memory(address_of(step.index, bases, table), 4), np.int32)[0])
+            self._go(it.bodies[min(max(index, 0), len(it.bodies) - 1)], block, table)
+            return
+        for k, slot in enumerate(step.slots):
+            table[it.slots + k] = address_of(slot.start, bases, table)
+        if isinstance(step, LoopStep):
+            for _ in range(step.length):
+                self._go(it.bodies[0], block, table)
+                _advance(it, table)
+            return
+        predicate = address_of(step.predicate, bases, table)
+        while True:
+            self._go(it.bodies[0], block, table)
+            if not _memory(predicate, 1).raw[0]:
+                break
+            self._go(it.bodies[1], block, table)
+            _advance(it, table)
+        for slot, ref, size in step.results:
+            ctypes.memmove(address_of(ref, bases, table), int(table[it.slots + slot]), size)
+
+
+def _advance(it: records.Hosted, table: np.ndarray) -> None:
+    step = it.step
+    assert not isinstance(step, BranchStep)
+    for k, slot in enumerate(step.slots):
+        table[it.slots + k] += slot.stride
+    for a, b in step.swaps:
+        a, b = it.slots + a, it.slots + b
+        table[a], table[b] = int(table[b]), int(table[a])
+
+
+def address_of(ref: Ref, bases: records.Bases, table: np.ndarray) -> int:
+    """Where memory of a program is in this call."""
+    number, offset = bases.place(ref)
+    return int(table[number]) + offset
+
+
+def host_call(it: records.HostCall, table: np.ndarray) -> None:
+    """Run a host step."""
+    answers = it.step.call(*[_view(view, it.bases, table) for view in it.step.ins])
+    if not isinstance(answers, tuple | list):
+        answers = (answers,)
+    for view, answer in zip(it.step.outs, answers, strict=True):
+        _view(view, it.bases, table)[...] = answer
+
+
+def _view(view: View, bases: records.Bases, table: np.ndarray) -> np.ndarray:
+    address = address_of(view.ref, bases, table)
+    low = high = 0
+    for n, stride in zip(view.shape, view.strides, strict=True):
+        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
+    if 0 in view.shape:
+        return np.empty(view.shape, view.dtype)
+    memory = _memory(address + low, high - low + view.dtype.itemsize)
+    return np.ndarray(view.shape, view.dtype, memory, -low, view.strides)
 
 
 def _memory(address: int, size: int) -> Any:
@@ -199,7 +224,7 @@ def load(program: Program) -> Executable:
     """Make a program ready: print its nests, compile those that are new, lay out its records.
 
     Raises CompileError (with the kernel's source) when a kernel cannot be made; nothing else is affected then."""
-    places = [k for k, step in enumerate(program.steps) if isinstance(step, KernelStep)]
-    sources = [print_nest(program.steps[k].nest, CPU) for k in places]
-    found = dict(zip(places, kernels.addresses([s.text for s in sources], companion()), strict=True))
+    nests = {k: step.nest for k, step in enumerate(every_step(program)) if isinstance(step, KernelStep)}
+    sources = [print_nest(nest, CPU) for nest in nests.values()]
+    found = dict(zip(nests, kernels.addresses([s.text for s in sources], companion()), strict=True))
     return Executable(program, found, max((s.scratch for s in sources), default=0))

@@ -37,6 +37,23 @@ def peek(builder, address):
     return builder.load(_pointer(builder, address), typ=I64, align=8)
 
 
+def peek_byte(builder, address):
+    byte = ir.IntType(8)
+    return builder.zext(builder.load(_pointer(builder, address, byte), typ=byte, align=1), I64)
+
+
+def peek_word(builder, address):
+    """A signed 32-bit word."""
+    return builder.sext(builder.load(_pointer(builder, address, I32), typ=I32, align=4), I64)
+
+
+def copy_bytes(builder, target, source, count):
+    kind = ir.FunctionType(ir.VoidType(), [BYTES_P, BYTES_P, I64, ir.IntType(1)])
+    memcpy = cgutils.get_or_insert_function(builder.module, kind, "llvm.memcpy.p0.p0.i64")
+    builder.call(memcpy, [builder.inttoptr(target, BYTES_P), builder.inttoptr(source, BYTES_P), count, ir.IntType(1)(0)])
+    return I64(0)
+
+
 def poke(builder, address, value):
     builder.store(value, _pointer(builder, address), align=8)
     return I64(0)
@@ -136,7 +153,10 @@ def clear(typingctx, address, count):
 SYSTEM = {
     **NAMESPACE,
     "peek": _fixed(1, peek),
+    "peek_byte": _fixed(1, peek_byte),
+    "peek_word": _fixed(1, peek_word),
     "poke": _fixed(2, poke),
+    "copy_bytes": _fixed(3, copy_bytes),
     "atomic_load": _fixed(1, atomic_load),
     "atomic_store": _fixed(2, atomic_store),
     "atomic_add": _fixed(2, atomic_add),
