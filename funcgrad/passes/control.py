@@ -147,7 +147,7 @@ def _scan(eqn: Eqn, live: set[Var], simplify: Simplify) -> Made:
     ins, outs = list(body.invars), list(body.outvars)
     given, results = list(eqn.inputs), list(eqn.outputs)
     known: dict[Var, Atom] = {}
-    c, state, xs = list(range(nc)), list(range(nc, nc + n)), list(range(nc + n, len(ins)))
+    c, xs = list(range(nc)), list(range(nc + n, len(ins)))
     # a carry that is handed on as it is, is a constant
     still = [k for k in range(n) if outs[k] is ins[nc + k]]
     for k in still:

@@ -14,14 +14,14 @@ from funcgrad.core.aval import ShapedArray
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from funcgrad.ir.loop_rules import Call, View
+from funcgrad.ir.loop_rules import Call, Fence, View
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._family import linear, uniform
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record
 from funcgrad.transforms.call import transpose_jaxpr
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
-from funcgrad.transforms.partial import merge
+from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 Policy = Callable[..., bool] | None
@@ -40,7 +40,7 @@ barrier = linear(
     transpose=lambda ct, aval, number: ct,
     masks=True,
     batch=lambda x, d, size, number: (barrier(x, number=number), d),
-    loop=lambda v, number: v,
+    loop=Fence(),
     samples=_identity_samples,
     doc="The operand as it is; values on its two sides are never taken for one.",
 )
@@ -89,40 +89,38 @@ def _batch(
 
 def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
     jaxpr, policy = params["jaxpr"], params["policy"]
-    unknown = {v for v, x in zip(jaxpr.invars, args, strict=True) if not record.knows(x)}
+    unknown = tuple(not record.knows(x) for x in args)
+    # The split goes through programs inside: afterwards each equation is either known or linear in the unknown.
+    split = split_jaxpr(jaxpr, unknown)
+    head, known_count = split.head, split.unknown_out.count(False)
+    computed = iter(head.outvars[known_count:])
+    residuals = [next(computed) if i is None else head.invars[len(split.consts) + i] for i in split.residuals]
     saved: list[Var] = []
-    now, later = [], []
-    for eqn in jaxpr.eqns:
-        if any(x in unknown for x in eqn.inputs):
-            unknown.update(eqn.outputs)
-            later.append(eqn)
-            continue
-        now.append(eqn)
+    again: list[Eqn] = []
+    for eqn in head.eqns:
         allowed = policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.inputs], **eqn.params)
         if allowed or effectful(eqn):  # effects happen once, now
             saved += eqn.outputs
         else:
-            later.append(eqn)
-    out_unknown = tuple(x in unknown for x in jaxpr.outvars)
-    ins = [v for v in jaxpr.invars if v not in unknown]
-    known_args = [x for x in args if record.knows(x)]
-    tail_outs = [x for x in jaxpr.outvars if x in unknown]
-    tail_eqns = _needed(later, tail_outs)
+            again.append(eqn)
+    names = dict(zip(split.tail.invars, residuals, strict=False))
+    tail_outs = [names.get(x, x) for x in split.tail.outvars]
+    linear_eqns = [e._replace(inputs=tuple([names.get(x, x) for x in e.inputs])) for e in split.tail.eqns]
+    tail_eqns = _needed([*again, *linear_eqns], tail_outs)
     used = {x for e in tail_eqns for x in e.inputs} | set(tail_outs)
     saved = [v for v in saved if v in used]
-    head = Jaxpr((), ins, now, [*[x for x in jaxpr.outvars if x not in unknown], *saved])
+    known_args = [*split.consts, *[x for x, u in zip(args, unknown, strict=True) if not u]]
+    now = Jaxpr((), head.invars, head.eqns, [*head.outvars[:known_count], *saved])
     with running(record.parent):  # type: ignore[arg-type]
-        outs = evaluate(current_apply, _pruned(head), (), known_args)
-    known_count = out_unknown.count(False)
-    free = [v for v in jaxpr.invars if v in unknown]
-    tail = Jaxpr((), [*saved, *ins, *free], tail_eqns, tail_outs)
-    unknown_args = [x for x in args if not record.knows(x)]
+        outs = evaluate(current_apply, _pruned(now), (), known_args)
+    unknown_args = [x for x, u in zip(args, unknown, strict=True) if u]
+    tail = Jaxpr((), [*saved, *head.invars, *split.tail.invars[len(residuals) :]], tail_eqns, tail_outs)
     recorded = (
         record.record(checkpoint, (*outs[known_count:], *known_args, *unknown_args), params | {"jaxpr": tail})
         if tail_outs
         else []
     )
-    return merge(out_unknown, recorded, outs[:known_count])
+    return merge(split.unknown_out, recorded, outs[:known_count])
 
 
 def _needed(eqns: Sequence[Eqn], outs: Sequence[Any]) -> list[Eqn]:
