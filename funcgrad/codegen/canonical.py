@@ -77,10 +77,20 @@ class ReductionForm:
 
 
 @dataclass(frozen=True, slots=True)
+class CarryForm:
+    number: int
+    start: int
+    next: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassForm:
     level: str
     stores: tuple[StoreForm, ...]
     reductions: tuple[ReductionForm, ...]
+    carries: tuple[CarryForm, ...] = ()
+    test: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +197,16 @@ def canonical(nest: Nest) -> Form:
             )
             for r in p.reductions
         )
-        passes.append(PassForm(p.level, stores, reductions))
+        carries = tuple([CarryForm(c.number, visit(c.start), visit(c.next), code_of(c.dtype)) for c in p.carries])
+        test = None if p.test is None else visit(p.test)
+        passes.append(PassForm(p.level, stores, reductions, carries, test))
         parts.append(
             (
                 p.level,
                 tuple([(s.operand, s.value, s.indices, s.combine, s.guard) for s in stores]),
                 tuple([(r.number, r.op, r.value, r.code, r.index_value, r.running) for r in reductions]),
+                tuple([(c.number, c.start, c.next, c.code) for c in carries]),
+                test,
             )
         )
     codes = tuple([code_of(o.dtype) for o in nest.operands])

@@ -34,7 +34,7 @@ def write(kernel: Kernel) -> None:
     kernel.put(2, [f"e = select(c + {LANES} < {n}, c + {LANES}, {n})"])
     others = list(range(lanes))
     kernel.put(2, kernel.decode(f"r{lanes}", others))
-    blocks = _Blocks(kernel)
+    blocks = Blocks(kernel)
     depths: dict[int, int] = {}
     deepest = 2 + nest.inner
     for p in form.passes:
@@ -49,7 +49,8 @@ def write(kernel: Kernel) -> None:
             index = {axis: name for axis, name in kernel.index.items() if axis < nest.outer}
             scope = Scope(deepest, index, name_loads=len(p.stores) > 1)
             body = store_lines(kernel, p, scalars.evaluate(store_roots(p), scope), scope)
-            kernel.put(2, scope.statements.get(1, []))
+            for depth in range(1, deepest):  # a stride along the inner axes may be written, though it is 0
+                kernel.put(2, scope.at(depth))
             kernel.put(2, ["for l in range(c, e):"])
             kernel.put(3, scope.at(deepest) + body)
         depths |= {r.number: deepest for r in p.reductions}
@@ -57,7 +58,7 @@ def write(kernel: Kernel) -> None:
             scalars.accs[r.number] = blocks.result(r)
 
 
-class _Blocks:
+class Blocks:
     """The accumulators: one block of LANES values each, `m0[l - c]`; argmax has a second one for places."""
 
     def __init__(self, kernel: Kernel):
@@ -74,7 +75,7 @@ class _Blocks:
             offset = ERROR_RECORD_BYTES + kernel.scratch
             kernel.scalars.preamble["buffers"][name] = f"{name} = row_{code}(scratch, {offset}, {alias})"
         self.count += 1
-        kernel.scratch += LANES * _BYTES.get(code, 8)
+        kernel.scratch += kernel.nest.lanes * _BYTES.get(code, 8)
 
     def place(self, name: str) -> str:
         return f"{name}[{name}_0 + l - c]" if self.kernel.target.flat_arrays else f"{name}[l - c]"
@@ -90,7 +91,7 @@ class _Blocks:
         return scalars.cast(text, total_code(r), r.code)
 
 
-def _row_pass(kernel: Kernel, p: PassForm, blocks: _Blocks) -> None:
+def _row_pass(kernel: Kernel, p: PassForm, blocks: Blocks) -> None:
     nest, scalars = kernel.nest, kernel.scalars
     deepest = 2 + nest.inner
     begin = []
@@ -141,7 +142,7 @@ def _foldable(p: PassForm) -> bool:
     return bool(p.reductions) and all(r.op not in ("argmax", "argmin") and not r.running for r in p.reductions)
 
 
-def _sweep(kernel: Kernel, p: PassForm, blocks: _Blocks, rows: int) -> Scope:
+def _sweep(kernel: Kernel, p: PassForm, blocks: Blocks, rows: int) -> Scope:
     """Statements that take `rows` rows, from the last inner index on, into the accumulators, and the stores."""
     nest, scalars = kernel.nest, kernel.scalars
     deepest = 2 + nest.inner
@@ -185,7 +186,7 @@ def _wrap(value: tuple[str, int]) -> str:
     return value[0] if value[1] == ATOM else f"({value[0]})"
 
 
-def _take(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks: _Blocks, ordered: bool):
+def _take(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks: Blocks, ordered: bool):
     scalars = kernel.scalars
     code = total_code(r)
     place = blocks.place(f"m{r.number}")
@@ -195,7 +196,7 @@ def _take(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks: _Blo
     return [f"{place} = {scalars.storage(fold(r.op, code, old, value, scalars, ordered)[0], code)}"]
 
 
-def _take_place(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks: _Blocks, scope: Scope):
+def _take_place(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks: Blocks, scope: Scope):
     scalars = kernel.scalars
     best, place, v = blocks.place(f"m{r.number}"), blocks.place(f"k{r.number}"), f"v{r.number}"
     index = scalars.evaluate([r.index_value if r.index_value is not None else r.value], scope)[0][0]
@@ -208,7 +209,7 @@ def _take_place(kernel: Kernel, r: ReductionForm, value: tuple[str, int], blocks
     ]
 
 
-def _running(kernel: Kernel, reductions: list[ReductionForm], blocks: _Blocks, scope: Scope) -> None:
+def _running(kernel: Kernel, reductions: list[ReductionForm], blocks: Blocks, scope: Scope) -> None:
     """Bring running reductions up to date before anything reads them."""
     scalars = kernel.scalars
     body = scope.at(scope.deepest)

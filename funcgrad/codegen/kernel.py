@@ -13,7 +13,7 @@ class Kernel:
         self.nest, self.form, self.target = nest, form, target
         rank = nest.outer + nest.inner
         depths = [1] * nest.outer + [2 + k for k in range(nest.inner)]
-        if nest.layout == "column":
+        if nest.layout == "column" and not (nest.carried and target.flat_arrays):  # there each lane has a thread
             depths[nest.outer - 1] = 2 + nest.inner
         self.scalars = Scalars(nest, form, target, depths)
         self.lines: list[str] = []

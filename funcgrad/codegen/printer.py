@@ -27,7 +27,7 @@ equal structure gives equal text, and the kernel's name is a hash of the text. A
 
 import hashlib
 
-from funcgrad.codegen import column, rows
+from funcgrad.codegen import carried, column, rows
 from funcgrad.codegen.canonical import canonical
 from funcgrad.codegen.kernel import Kernel
 from funcgrad.codegen.target import Source, Target
@@ -43,7 +43,7 @@ def print_nest(nest: Nest, target: Target) -> Source:
     found = memo.get(form.key)
     if found is None:
         kernel = Kernel(nest, form, target)
-        (column if nest.layout == "column" else rows).write(kernel)
+        (carried if nest.carried else column if nest.layout == "column" else rows).write(kernel)
         found = _finish(kernel)
         if len(memo) >= MEMO_LIMIT:
             memo.pop(next(iter(memo)))

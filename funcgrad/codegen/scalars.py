@@ -15,7 +15,7 @@ from funcgrad.codegen.target import ATOM, PRODUCT, UNARY, Target
 from funcgrad.loops.nest import DYNAMIC, ERROR_RECORD_BYTES, Nest
 
 LONGEST = 76  # characters of an expression that is still written in place
-INLINE_LEAVES = ("const", "extent", "index", "acc", "param")
+INLINE_LEAVES = ("const", "extent", "index", "acc", "param", "carry")
 
 
 @dataclass(slots=True)
@@ -46,6 +46,7 @@ class Scalars:
         self.outer_names: dict[int, str] = {}  # nodes named at depth 0 or 1, for all passes
         self.outer_bases: dict[tuple[int, int], str] = {}
         self.accs: dict[int, str] = {}  # number of a finished or running reduction -> text
+        self.carries: dict[int, str] = {}  # number of a carry -> text
         self.acc_depth: dict[int, int] = {}
         self.temporaries = 0
         self._depths: list[int] = []
@@ -180,7 +181,7 @@ class Scalars:
         """The loop depth from which on a node's value is known."""
         return self._depths[number]
 
-    def start_pass(self, acc_depth: dict[int, int]) -> None:
+    def start_pass(self, acc_depth: dict[int, int], carry_depth: dict[int, int] | None = None) -> None:
         """Find the depth of every node. Reductions that finish, or run, in a pass change it from pass to pass; those of
         later passes are not known at any depth yet."""
         self.acc_depth = acc_depth
@@ -192,6 +193,8 @@ class Scalars:
                 depth = self.axis_depth[attr]
             elif op == "acc":
                 depth = acc_depth.get(attr, later)
+            elif op == "carry":
+                depth = (carry_depth or {}).get(attr, later)
             elif op == "load":
                 operand = self.nest.operands[attr]
                 known = [self.axis_depth[axis] for axis, stride in enumerate(operand.strides) if stride != 0]
@@ -252,6 +255,8 @@ class Scalars:
             return scope.index[attr], ATOM
         if op == "acc":
             return self.accs[attr], ATOM
+        if op == "carry" and "[" not in self.carries[attr]:
+            return self.carries[attr], ATOM
         depth = self.depth(number)
         given = [self._known(a, texts, scope) for a in args]
         if op == "load":
@@ -259,6 +264,8 @@ class Scalars:
             hoisted = hoisted or scope.name_loads
             if self.target.flat_arrays and code == "b1":
                 found = (f"{found[0]} != 0", 1)
+        elif op == "carry":
+            found = (self.carries[attr], ATOM)
         elif op == "check":
             found = (self._spelling(number).template.format(given[0][0], given[1][0], attr), ATOM)
             hoisted = True

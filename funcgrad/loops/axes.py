@@ -67,7 +67,8 @@ def find_axes(draft: Draft, live: list[int]) -> Axes:
         default=None,
     )
     running = any([r.running for p in draft.passes for r in p.reductions])
-    ordered = running or any([r.index_value is not None for p in draft.passes for r in p.reductions])
+    carried = draft.carried()
+    ordered = carried or running or any([r.index_value is not None for p in draft.passes for r in p.reductions])
     kept = [a for a in range(rank) if a not in reduced]
     inner = [a for a in range(rank) if a in reduced]
     if lead is not None and not draft.ordered:
@@ -93,6 +94,7 @@ def find_axes(draft: Draft, live: list[int]) -> Axes:
         if kept_runs and not running and not scratch:
             best = max(range(len(kept_runs)), key=lambda i: (units(kept_runs[i]), i))
             column = units(kept_runs[best]) > in_rows and _extent(kept_runs[best], space) >= NARROW
+            column = column or carried  # lanes side by side, so that their chains of steps overlap
             if column:
                 kept_runs.append(kept_runs.pop(best))
         if not column and not ordered and len(inner_runs) > 1:

@@ -5,12 +5,27 @@ Each function returns nothing, or raises IRError that names what is wrong.
 
 from math import prod
 
+import numpy as np
+
 from funcgrad.core.errors import IRError
 from funcgrad.loops.expr import OPS, Expr
 from funcgrad.loops.fuse import Group
 from funcgrad.loops.graph import Graph, Random, Ref
-from funcgrad.loops.nest import LANES, Nest
-from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program
+from funcgrad.loops.nest import Nest
+from funcgrad.loops.program import (
+    BranchStep,
+    ConstStep,
+    CopyStep,
+    Gemm,
+    HostStep,
+    KernelStep,
+    LoopStep,
+    Part,
+    Program,
+    Step,
+    WhileStep,
+    parts,
+)
 from funcgrad.loops.program import Ref as Memory
 
 
@@ -51,7 +66,7 @@ def check_groups(graph: Graph, groups: list[Group]) -> None:
                     _require(other.id in done, f"{unit} in {group} runs before {other}, which it reads")
         for unit in group.units:
             done.add(unit.id)
-            if unit.kind == "host":
+            if unit.kind in ("host", "carried", "control"):
                 done.update(n.id for n in unit.results)
     for node in graph.outputs:
         _require(node.kind == "input" or node.id in done, f"output {node} is never computed")
@@ -70,10 +85,23 @@ def check_nest(nest: Nest) -> None:
                 f"nest: a static stride outside the vector axis in {o}",
             )
     done: set[int] = set()
+    carried: set[int] = set()
     for p in nest.passes:
         _require(p.level == "row" or not p.reductions, "nest: a reduction at point level")
+        _require(p.level != "point" or not p.carries, "nest: carries at point level")
+        _require((p.level == "while") == (p.test is not None), "nest: a test belongs to a pass at level while")
+        _require(p.level != "while" or not p.stores, "nest: a store in a pass at level while")
+        _require(not (nest.carried and any(q.reductions for q in nest.passes)), "nest: carries beside reductions")
+        for e in _walk([c.start for c in p.carries]):
+            _require(e.op != "carry" or e.attr in carried, f"nest: a start reads carry {e.attr} before it is done")
+        for c in p.carries:
+            _require(c.number not in carried, f"nest: carry {c.number} is in two passes")
+            _require(c.dtype == c.start.dtype == c.next.dtype, f"nest: carry {c.number} changes its dtype")
+        carried |= {c.number for c in p.carries}
+        _require(p.test is None or p.test.dtype == np.bool_, "nest: a test that is no bool")
         running = {r.number for r in p.reductions if r.running}
         roots = [e for s in p.stores for e in (s.value, *s.indices, *([s.guard] if s.guard is not None else []))]
+        roots += [e for c in p.carries for e in (c.start, c.next)] + ([] if p.test is None else [p.test])
         roots += [r.value for r in p.reductions] + [r.index_value for r in p.reductions if r.index_value is not None]
         for e in _walk(roots):
             _require(e.op in OPS, f"nest: no op {e.op!r}")
@@ -84,6 +112,8 @@ def check_nest(nest: Nest) -> None:
                 _require(not moves, "nest: a point pass loads along the row")
             elif e.op == "param":
                 _require(e.dtype == nest.params[e.attr], "nest: a param of another dtype")
+            elif e.op == "carry":
+                _require(e.attr in carried, f"nest: carry {e.attr} is read before its pass")
             elif e.op == "acc":
                 _require(e.attr in done or e.attr in running, f"nest: reduction {e.attr} is read before it is done")
         for s in p.stores:
@@ -138,9 +168,9 @@ def check_kernel(step: KernelStep, sizes: dict[tuple[str, int], int]) -> None:
     at += sum(-(-d.itemsize // 8) for d in nest.params)
     _require(at == len(step.dims), f"kernel: dims has {len(step.dims)} entries, its layout says {at}")
     outer = extents[: nest.outer]
-    folds = any(p.reductions for p in nest.passes)
+    folds = nest.carried or any(p.reductions for p in nest.passes)
     if nest.layout == "column":
-        extent = prod(outer[:-1]) * -(-outer[-1] // LANES)
+        extent = prod(outer[:-1]) * -(-outer[-1] // nest.lanes)
     elif nest.outer:
         extent = prod(outer)
     else:
@@ -156,30 +186,84 @@ def check_program(program: Program) -> None:
     for o, (shape, dtype) in enumerate(program.outputs):
         sizes["output", o] = prod(shape) * dtype.itemsize
     written: set[int] = {o for o, _ in program.forwarded}
+    shared = {i: o for o, i in program.donated}
     for o, i in program.donated:
         _require(sizes["output", o] == sizes["input", i], f"output {o} cannot lie in input {i}: another size")
-    _require(len({i for _, i in program.donated}) == len(program.donated), "an input is donated twice")
+    _require(len(shared) == len(program.donated), "an input is donated twice")
 
     def out(ref: Memory) -> None:
-        _require(ref.kind != "input", "a step writes to an input")
-        if ref.kind == "output":
-            written.add(ref.number)
+        _require(ref.kind != "input" or ref.number in shared, "a step writes to an input")
+        if ref.kind != "arena":
+            written.add(ref.number if ref.kind == "output" else shared[ref.number])
 
     for step in program.steps:
+        for ref in _written(step):
+            out(ref)
         if isinstance(step, KernelStep):
             check_kernel(step, sizes)
-            outs = [o for o in step.nest.operands if o.role != "scratch"]
-            for o, ref in zip(outs, step.refs, strict=True):
-                if o.role == "out":
-                    out(ref)
-        elif isinstance(step, Gemm):
-            out(step.c)
-        else:
-            assert isinstance(step, HostStep)
-            for v in step.outs:
-                out(v.ref)
+        elif isinstance(step, CopyStep):
+            for ref in (step.src, step.dst):
+                _within(ref, step.bytes, sizes)
+        elif isinstance(step, ConstStep):
+            _within(step.dst, len(step.data), sizes)
+        elif isinstance(step, LoopStep | WhileStep | BranchStep):
+            check_control(step, sizes)
     for o, (shape, _) in enumerate(program.outputs):
         _require(o in written or 0 in shape, f"output {o} is never written")
+
+
+def _written(step: Step) -> list[Memory]:
+    """Where a step writes (and what it shares with what it reads)."""
+    if isinstance(step, KernelStep):
+        outs = [o for o in step.nest.operands if o.role != "scratch"]
+        return [ref for o, ref in zip(outs, step.refs, strict=True) if o.role == "out"]
+    if isinstance(step, Gemm):
+        return [step.c]
+    if isinstance(step, HostStep):
+        return [v.ref for v in step.outs]
+    if isinstance(step, CopyStep | ConstStep):
+        return [step.dst]
+    slots = () if isinstance(step, BranchStep) else step.slots
+    refs = [r for part in parts(step) for r in part.outputs]
+    return [slots[r.number].start if r.kind == "slot" else r for r in refs]
+
+
+def _within(ref: Memory, size: int, sizes: dict[tuple[str, int], int], stride: int = 0, steps: int = 1) -> None:
+    low = ref.offset + min(0, stride * (steps - 1))
+    high = ref.offset + size + max(0, stride * (steps - 1))
+    limit = sizes[ref.kind, ref.number]
+    _require(not size or (0 <= low and high <= limit), f"{ref} reaches from {low} to {high} in {limit} bytes")
+
+
+def check_control(step: LoopStep | WhileStep | BranchStep, sizes: dict[tuple[str, int], int]) -> None:
+    """The programs inside are legal, and their buffers lie inside those around them, in every step."""
+    slots = () if isinstance(step, BranchStep) else step.slots
+    steps = step.length if isinstance(step, LoopStep) else 1
+    _require(steps > 0, "a loop of no steps")
+    for a, b in () if isinstance(step, BranchStep) else step.swaps:
+        _require(not slots[a].stride and not slots[b].stride, "slots that change places do not move")
+
+    def check_buffer(ref: Memory, size: int) -> None:
+        if ref.kind == "slot":
+            _within(slots[ref.number].start, size, sizes, slots[ref.number].stride, steps)
+        else:
+            _within(ref, size, sizes)
+
+    for part in parts(step):
+        check_part(part)
+        for ref, (shape, dtype) in zip(part.inputs + part.outputs, part.program.inputs + part.program.outputs, strict=True):
+            check_buffer(ref, prod(shape) * dtype.itemsize)
+        check_buffer(part.arena, part.program.arena)
+
+
+def check_part(part: Part) -> None:
+    """Its program, and that outputs lie where the program was told that they may."""
+    check_program(part.program)
+    shared = dict(part.program.donated) | dict(part.program.forwarded)
+    for o, ref in enumerate(part.outputs):
+        for i, x in enumerate(part.inputs):
+            both = prod(part.program.outputs[o][0]) and prod(part.program.inputs[i][0])
+            _require((shared.get(o) == i) == (x == ref) or not both, f"output {o} of a part lies in its input {i}")
 
 
 def check_lives(lives: list[tuple[str, int, int, int, int]]) -> None:

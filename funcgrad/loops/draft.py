@@ -46,10 +46,30 @@ class DraftReduction(NamedTuple):
     running: bool = False
 
 
+class DraftCarry(NamedTuple):
+    number: int
+    start: int
+    next: int
+    dtype: np.dtype
+
+
 class DraftPass(NamedTuple):
     level: str
     stores: list[DraftStore]
     reductions: list[DraftReduction]
+    carries: tuple[DraftCarry, ...] = ()
+    test: int | None = None
+
+    def roots(self) -> list[int]:
+        """The instructions that it needs, those of carries first."""
+        found = [k for c in self.carries for k in (c.start, c.next)]
+        if self.test is not None:
+            found.append(self.test)
+        for s in self.stores:
+            found += [s.value, *s.indices] if s.guard is None else [s.value, *s.indices, s.guard]
+        for r in self.reductions:
+            found += [r.value] if r.index_value is None else [r.value, r.index_value]
+        return found
 
 
 class Draft:
@@ -76,6 +96,10 @@ class Draft:
         self.sequential = False
         self.ordered = False  # its axes are in the order in which they shall be walked
         self.optional = False  # a copy that falls away when the plan can work in place
+
+    def carried(self) -> bool:
+        """Whether values are handed from step to step."""
+        return any([bool(p.carries) or p.level == "while" for p in self.passes])
 
     def add(self, op: str, dtype: np.dtype, args: tuple[int, ...] = (), attr: Any = None) -> int:
         key = (op, dtype, args, attr)
@@ -242,6 +266,8 @@ def drafts(group: Group) -> list[Draft]:
             copied = _copied(first, first.shape, 0, first.strides, first.args[0], 0)
             copied.optional = first.args[0].__class__ is Ref and not first.args[0].node.inline
             return [copied, _scatter(first)] if 0 not in first.space else [copied]
+        if first.kind == "carried":
+            return first.call(first)
         return [_scan(first)] if first.size else []
     if not group.size and not any(u.size and (u.must or u.stored) for u in group.units):
         return []
@@ -260,8 +286,8 @@ def _scatter(node: Node) -> Draft:
     emitter = Emitter(draft, None)
     n = len(node.space)
     positions = tuple([(0, tuple([int(i == a) for i in range(n)])) for a in range(n)])
-    indices, guard = emitter.apply(node, node.template, node.args[1:2], positions)  # type: ignore[arg-type]
-    value = emitter.arg(node, 2, node.args[2])
+    indices, guard = emitter.apply(node, node.template, node.args[1:-1], positions)  # type: ignore[arg-type]
+    value = emitter.arg(node, -1, node.args[-1])
     slot = draft.out(node, 0, (0,) * n, tuple(zip(node.strides, node.shape, strict=True)))
     draft.passes.append(DraftPass("row", [DraftStore(slot, value, tuple(indices), node.op, guard)], []))
     draft.sequential = True

@@ -20,7 +20,8 @@ import numpy as np
 #                   the operand's `indirect` axes (data-dependent addressing)
 #   acc   [number]  the value of reduction `number` of an earlier pass (or, for a running reduction,
 #                   of this pass up to and including this point)
-LEAVES = frozenset({"const", "param", "index", "extent", "load", "acc"})
+#   carry [number]  a value handed from step to step: before this step or, in passes after its own, after the last
+LEAVES = frozenset({"const", "param", "index", "extent", "load", "acc", "carry"})
 
 UNARY = frozenset(
     "neg abs sign floor ceil round sqrt rsqrt cbrt exp exp2 expm1 log log1p sin cos tan asin acos atan "

@@ -56,10 +56,12 @@ class Node:
     reduce    `op` over `axes` of args[0], which is read over `space`
     scan      running `op` along `axes` of args[0] over `space` (= shape)
     assemble  `regions`, written one after another
-    scatter   a copy of args[0] (a Ref over shape); then `template` at every index of `space`
+    scatter   a copy of args[0] (a Ref over shape); then args[-1] at every index of `space` goes where `template` of the args
+              between says
+    carried   a loop in registers over `space`: `call` makes its drafts; `results` are its nodes
     dot       a contraction by BLAS: `call` is a `contract.Contraction`
     host      `call` on views of args; `results` are its nodes (this is the first; there may be none, if it has effects)
-    result    one more array of the host node args[0]
+    result    one more array of the host node args[0], or an array of the carried one
     """
 
     __slots__ = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.loops.expr import Expr
-from funcgrad.loops.nest import Nest, Operand, Pass, Reduction, Store
+from funcgrad.loops.nest import Carry, Nest, Operand, Pass, Reduction, Store
 
 _EXPRS: dict[Any, Expr] = {}
 _NESTS: dict[Any, Nest] = {}
@@ -43,16 +43,22 @@ def nest(
     layout: str,
     operands: tuple[Operand, ...],
     params: tuple[np.dtype, ...],
-    passes: tuple[tuple[str, tuple[Any, ...], tuple[Any, ...]], ...],
+    passes: tuple[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any], ...],
     sequential: bool,
 ) -> Nest:
-    """The one Nest of this structure; `passes` hold the fields of stores and reductions as tuples."""
+    """The one Nest of this structure; `passes` hold the fields of stores, reductions and carries as tuples."""
     key = (outer, inner, layout, operands, params, passes, sequential)
     found = _NESTS.get(key)
     if found is None:
         made = tuple(
-            Pass(level, tuple([Store(*s) for s in stores]), tuple([Reduction(*r) for r in reductions]))  # type: ignore[arg-type]
-            for level, stores, reductions in passes
+            Pass(
+                level,  # type: ignore[arg-type]
+                tuple([Store(*s) for s in stores]),
+                tuple([Reduction(*r) for r in reductions]),
+                tuple([Carry(*c) for c in carries]),
+                test,
+            )
+            for level, stores, reductions, carries, test in passes
         )
         found = _NESTS.setdefault(key, Nest(outer, inner, layout, operands, params, made, sequential))  # type: ignore[arg-type]
     return found

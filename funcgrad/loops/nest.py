@@ -20,6 +20,15 @@ a pass at level "point" runs once. Softmax over the last axis is three row passe
 Both layouts take any sequence of passes (a normalisation over the rows of a matrix is three column passes); only row
 nests have scratch operands.
 
+A pass with *carries* visits the points along the (one) inner axis in order, or, at level "while", goes on for as long as its
+test holds, and hands values from step to step in registers: a scan of tanh(0.9 c + x) over lanes is
+
+    row    carry0 from load(start): store carry0 to ys; carry0 = tanh(0.9 * carry0 + load(x))
+    point  store carry0
+
+The points of the outer axes are its lanes, each with carries (and an end) of its own. In its own pass a carry is the value
+before the step, in later ones the last value. In a column nest it takes CARRIED_LANES lanes side by side.
+
 Axes are numbered outer first: 0 .. outer-1, then outer .. outer+inner-1.
 
 What a printer may rely on:
@@ -51,6 +60,7 @@ import numpy as np
 from funcgrad.loops.expr import Expr
 
 LANES = 512
+CARRIED_LANES = 64  # of a column nest with carries
 ERROR_RECORD_BYTES = 64
 DYNAMIC = None
 
@@ -96,10 +106,25 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
+class Carry:
+    """A value handed from step to step: `start` (which knows nothing of this pass) before the first, then `next`."""
+
+    number: int
+    start: Expr
+    next: Expr
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
 class Pass:
-    level: Literal["row", "point"]
+    """`carries`: at levels "row" and "while". `test` (a bool): at level "while", which has no stores and no place along the
+    inner axes."""
+
+    level: Literal["row", "point", "while"]
     stores: tuple[Store, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    carries: tuple[Carry, ...] = ()
+    test: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +136,13 @@ class Nest:
     params: tuple[np.dtype, ...]
     passes: tuple[Pass, ...]
     sequential: bool = False  # stores may collide (scatter): never split [lo, hi) over threads
+
+    @property
+    def carried(self) -> bool:
+        """Whether a pass hands values from step to step."""
+        return any([bool(p.carries) or p.level == "while" for p in self.passes])
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes of the last outer axis a column nest takes at once."""
+        return CARRIED_LANES if self.carried else LANES

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.loops import intern
-from funcgrad.loops.axes import Axes, find_axes
-from funcgrad.loops.draft import Draft, DraftReduction, DraftStore, Slot
+from funcgrad.loops.axes import NARROW, Axes, find_axes
+from funcgrad.loops.draft import Draft, DraftCarry, DraftReduction, DraftStore, Slot
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.graph import Node
-from funcgrad.loops.nest import LANES, Nest, Operand
+from funcgrad.loops.nest import CARRIED_LANES, LANES, Nest, Operand
 from funcgrad.loops.templates import cost_of, storage_dtype
 from funcgrad.loops.views import Strides
 
 INT64 = np.dtype(np.int64)
+WHILE_TURNS = 64  # of a while loop, to guess its cost
 
 
 class Kernel(NamedTuple):
@@ -44,16 +45,8 @@ def _live(draft: Draft) -> list[bool]:
     tape = draft.tape
     needed = [False] * len(tape)
     for p in draft.passes:
-        for s in p.stores:
-            needed[s.value] = True
-            for i in s.indices:
-                needed[i] = True
-            if s.guard is not None:
-                needed[s.guard] = True
-        for r in p.reductions:
-            needed[r.value] = True
-            if r.index_value is not None:
-                needed[r.index_value] = True
+        for k in p.roots():
+            needed[k] = True
     for k in range(len(tape) - 1, -1, -1):
         if needed[k]:
             for a in tape[k][2]:
@@ -199,6 +192,9 @@ class _Code:
         index = None if r.index_value is None else self.values[r.index_value]
         return r.number, r.op, self.values[r.value], r.dtype, index, r.running
 
+    def carry(self, c: DraftCarry) -> tuple[Any, ...]:
+        return c.number, self.values[c.start], self.values[c.next], c.dtype
+
 
 def schedule(draft: Draft) -> Kernel:
     """The kernel of a draft."""
@@ -210,7 +206,13 @@ def schedule(draft: Draft) -> Kernel:
     code = _Code(draft, needed, number_of, axes, layout.dims)
     passes = tuple(
         [
-            (p.level, tuple([code.store(s, number_of) for s in p.stores]), tuple([code.reduction(r) for r in p.reductions]))
+            (
+                p.level,
+                tuple([code.store(s, number_of) for s in p.stores]),
+                tuple([code.reduction(r) for r in p.reductions]),
+                tuple([code.carry(c) for c in p.carries]),
+                None if p.test is None else code.values[p.test],
+            )
             for p in draft.passes
         ]
     )
@@ -226,7 +228,7 @@ def schedule(draft: Draft) -> Kernel:
             draft.sequential,
         ),
         tuple(layout.dims),
-        _parallel(axes, draft.reduced is not None),
+        _parallel(axes, draft),
         tuple([(s.node, s.offset, s.role) for s in slots if s.node is not None]),
         _cost(axes, layout.moved, weight, draft),
         layout.scratch,
@@ -242,17 +244,21 @@ def _cost(axes: Axes, moved: int, weight: float, draft: Draft) -> float:
     wide = max([s.dtype.itemsize for s in draft.slots], default=4)
     rows = prod(axes.extents[: axes.outer])
     points = prod(axes.extents)
+    if draft.carried():
+        # One step after another: 1 ns an addition in few lanes, and how often a while turns is not known.
+        turns = WHILE_TURNS if any([p.level == "while" for p in draft.passes]) else 1
+        return 20.0 + moved * 0.02 + turns * points * (weight + 2.0) * (1.0 if rows < NARROW else 0.06)
     arithmetic = points * (weight + 2.0 * len(draft.passes)) * 0.006 * max(1.0, wide / 4)
     return 20.0 + moved * 0.02 + arithmetic + rows * 0.7
 
 
-def _parallel(axes: Axes, folds: bool) -> int:
+def _parallel(axes: Axes, draft: Draft) -> int:
     """The extent of [lo, hi)."""
     if axes.outer == 0:
-        return 1 if folds else axes.extents[0]
+        return axes.extents[0] if draft.reduced is None else 1
     outer = axes.extents[: axes.outer]
     if axes.column:
-        outer = [*outer[:-1], -(-outer[-1] // LANES)]
+        outer = [*outer[:-1], -(-outer[-1] // (CARRIED_LANES if draft.carried() else LANES))]
     n = 1
     for e in outer:
         n *= e
@@ -264,13 +270,15 @@ def _coincident(draft: Draft, live: list[int], operands: list[Slot]) -> tuple[tu
     if draft.sequential or any([r.index_value is not None for p in draft.passes for r in p.reductions]):
         return ()  # an argmax reads a block twice, to find where its extremum lies
     found = []
+    # What one lane stores for all of them, others may still have to read.
+    guarded = {s.slot for p in draft.passes for s in p.stores if s.guard is not None}
     many = len(draft.passes) > 1
     last_load: dict[int, int] = {}
     stored_in: dict[int, int] = {}
     if many:
         last_load, stored_in = _pass_uses(draft)
     for i, out in enumerate(operands):
-        if out.role != "out" or out.indirect:
+        if out.role != "out" or out.indirect or live[i] in guarded:
             continue
         for j, x in enumerate(operands):
             if x.role != "in" or x.indirect or x.strides != out.strides or x.dtype.itemsize != out.dtype.itemsize:
@@ -287,8 +295,7 @@ def _pass_uses(draft: Draft) -> tuple[dict[int, int], dict[int, int]]:
     first_store: dict[int, int] = {}
     tape = draft.tape
     for number, p in enumerate(draft.passes):
-        stack = [i for s in p.stores for i in (s.value, *s.indices, *(() if s.guard is None else (s.guard,)))]
-        stack += [i for r in p.reductions for i in ((r.value,) if r.index_value is None else (r.value, r.index_value))]
+        stack = p.roots()
         seen = set()
         while stack:
             k = stack.pop()

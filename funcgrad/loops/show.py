@@ -17,8 +17,8 @@ def show_expr(e: Expr) -> str:
     args = [show_expr(a) for a in e.args]
     if e.op == "load":
         return f"x{e.attr}" + (f"[{', '.join(args)}]" if args else "")
-    if e.op in ("param", "index", "extent", "acc"):
-        return f"{ {'param': 'p', 'index': 'i', 'extent': 'n', 'acc': 'acc'}[e.op] }{e.attr}"
+    if e.op in ("param", "index", "extent", "acc", "carry"):
+        return f"{ {'param': 'p', 'index': 'i', 'extent': 'n'}.get(e.op, e.op) }{e.attr}"
     if e.op == "const":
         return repr(e.attr)
     if e.op in _INFIX:
@@ -39,7 +39,7 @@ def show_nest(nest: Nest) -> str:
     if nest.params:
         lines.append("  params: " + ", ".join(f"p{k} {short_name(d)}" for k, d in enumerate(nest.params)))
     for p in nest.passes:
-        lines.append(f"  {p.level}:")
+        lines.append(f"  {p.level}:" if p.test is None else f"  {p.level} {show_expr(p.test)}:")
         for r in p.reductions:
             place = f" at {show_expr(r.index_value)}" if r.index_value is not None else ""
             kind = "running " if r.running else ""
@@ -48,6 +48,8 @@ def show_nest(nest: Nest) -> str:
             where = f"x{s.operand}" + (f"[{', '.join(show_expr(i) for i in s.indices)}]" if s.indices else "")
             guard = f" if {show_expr(s.guard)}" if s.guard is not None else ""
             lines.append(f"    {where} {s.combine or ''}= {show_expr(s.value)}{guard}")
+        for c in p.carries:
+            lines.append(f"    carry{c.number} = {show_expr(c.start)}, then {show_expr(c.next)}")
     return "\n".join(lines)
 
 

@@ -1,0 +1,480 @@
+"""The body of a small loop as scalar instructions: every operator on small arrays becomes operators on their elements.
+
+In: equations, and values or memory for their inputs. Out: values (elements.py) whose grids name instructions of a `Tape`.
+Raises `Unfit` for what has no such form: products and sums along large axes, operators without a loop rule, effects.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.ir import loop_rules as rules
+from funcgrad.ir.effects import effectful
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
+from funcgrad.loops.elements import Labels, Unfit, Value, same_labels
+from funcgrad.loops.graph import Node, Random, Ref
+from funcgrad.loops.tape import Tape
+from funcgrad.loops.templates import (
+    BOOL,
+    INT64,
+    KERNEL_DTYPES,
+    Template,
+    cast_template,
+    fold_template,
+    mul_template,
+    storage_dtype,
+    template,
+)
+
+UNROLLED = 16  # steps of a loop inside a step
+BRANCHES = 400.0  # additions of the branches of a cond: both are computed
+
+
+class Memory(NamedTuple):
+    """An array in memory, of which a lane (or a step) sees a part: an element lies at offset + strides . index
+    + the strides of `lanes` (label, stride, extent) + `step` * the number of the step (of `steps`)."""
+
+    node: Node
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    lanes: tuple[tuple[int, int, int], ...] = ()
+    step: int = 0
+    steps: int = 1
+
+
+class Space(NamedTuple):
+    """The lanes (roots of labels) in order, and whether an axis of steps follows them."""
+
+    lanes: tuple[int, ...]
+    steps: bool
+
+
+class Scalarise:
+    """One run over the equations of a loop: `tape` is None in the first, which only finds labels."""
+
+    def __init__(self, labels: Labels, tape: Tape | None = None, space: Space = Space((), False)):
+        self.ctx, self.tape, self.space = labels, tape, space
+        self.mask: int | None = None  # in a branch or a while: where what is read and checked counts
+        self.masked = False
+
+    # --- values ----------------------------------------------------------------------------------------------
+
+    def run(self, jaxpr: Jaxpr, given: Sequence[Any]) -> list[Any]:
+        """The values of a program's outputs."""
+        env: dict[Any, Any] = dict(zip(jaxpr.invars, given, strict=True))
+        for eqn in jaxpr.eqns:
+            outs = self.equation(eqn, [self.atom(x, env) for x in eqn.inputs])
+            env.update(zip(eqn.outputs, outs, strict=True))
+        return [self.atom(x, env) for x in jaxpr.outvars]
+
+    def atom(self, x: Any, env: dict[Any, Any]) -> Any:
+        return x if x.__class__ is Literal else env[x]
+
+    def value(self, x: Any) -> Value:
+        """An input as a value: what lies in memory is loaded."""
+        if x.__class__ is Value:
+            return x
+        if x.__class__ is Literal:
+            grid = None if self.tape is None else np.array(self.tape.number(x.value, x.aval.dtype))
+            return Value(self.ctx, (), (), grid)
+        if x.__class__ is not Memory:
+            raise Unfit("an array of all steps is read inside")
+        labels = [self.ctx.fresh(n) for n in x.shape]
+        return Value(self.ctx, x.shape, labels, None if self.tape is None else self.loaded(x, labels))
+
+    def loaded(self, x: Memory, labels: list[int]) -> np.ndarray:
+        tape, lane = self.tape, self.ctx.lane
+        assert tape is not None
+        along = {self.ctx.find(label): s for label, s, _ in x.lanes if lane(label)}
+        along |= {self.ctx.find(label): s for label, s in zip(labels, x.strides, strict=True) if lane(label)}
+        strides = tuple([along.get(root, 0) for root in self.space.lanes]) + ((x.step,) if self.space.steps else ())
+        grid = np.empty(Value(self.ctx, x.shape, labels, None).places(x.shape, labels), int)
+        for place in np.ndindex(grid.shape):
+            offset = x.offset + sum([i * s for i, s in zip(place, x.strides, strict=True)])
+            grid[place] = tape.arg((x.node.id, offset, strides), Ref(x.node, offset, strides), x.node.dtype)
+        return grid
+
+    def grid(self, v: Value) -> np.ndarray:
+        assert v.grid is not None
+        return v.grid
+
+    # --- equations -------------------------------------------------------------------------------------------
+
+    def equation(self, eqn: Eqn, args: list[Any]) -> list[Any]:
+        if effectful(eqn):
+            raise Unfit(f"{eqn.primitive.name} has effects")
+        for v in eqn.outputs:
+            if v.aval.dtype not in KERNEL_DTYPES or 0 in v.aval.shape:
+                raise Unfit(f"{eqn.primitive.name} gives {v.aval}")
+        rule = eqn.primitive.loop
+        name = eqn.primitive.name
+        if name == "cond":
+            return self.cond(eqn, args)
+        if name == "scan":
+            return self.scan(args, **eqn.params)
+        method = _RULES.get(rule.__class__)
+        if method is None:
+            raise Unfit(f"{name} has no scalar form")
+        return method(self, eqn, rule, args)
+
+    def pointwise(self, eqn: Eqn, rule: rules.Pointwise, args: list[Any]) -> list[Value]:
+        outs = [v.aval for v in eqn.outputs]
+        body = template(rule.fn, tuple([x.aval.dtype for x in eqn.inputs]), tuple([a.dtype for a in outs]), eqn.params)
+        return self.elementwise(body, [self.value(x) for x in args], outs[0].shape, eqn)
+
+    def elementwise(self, body: Template, xs: list[Value], shape: tuple[int, ...], eqn: Eqn | None = None) -> list[Value]:
+        labels = [self.ctx.fresh(n) for n in shape]
+        for x in xs:
+            if x.ndim == len(shape):
+                same_labels(self.ctx, x, labels)
+        if self.tape is None:
+            return [Value(self.ctx, shape, labels, None) for _ in body.outs]
+        places = Value(self.ctx, shape, labels, None).places(shape, labels)
+        grids = [np.broadcast_to(self.grid(x), places) for x in xs]
+        outs = [np.empty(places, int) for _ in body.outs]
+        for place in np.ndindex(places):
+            found = self.apply(body, [int(g[place]) for g in grids], labels, shape, place, xs, eqn)
+            for out, k in zip(outs, found, strict=True):
+                out[place] = k
+        return [Value(self.ctx, shape, labels, out) for out in outs]
+
+    def apply(
+        self,
+        body: Template,
+        numbers: list[Any],
+        labels: list[int],
+        shape: tuple[int, ...],
+        place: tuple[int, ...],
+        args: list[Any],
+        eqn: Eqn | None,
+    ) -> list[int]:
+        """A template at one place of its output; the numbers of its results."""
+        tape = self.tape
+        assert tape is not None
+        done: list[int] = []
+        for op, dtype, arguments, attr in body.instrs:
+            given = tuple([done[i] for i in arguments])
+            if op == "arg":
+                k = numbers[attr]
+            elif op == "index":
+                k = self.index(labels[attr], place[attr])
+            elif op == "extent":
+                k = self.extent(labels[attr], shape[attr])
+            elif op == "size":
+                k = self.size(args[attr[0]], attr[1])
+            elif op == "at":
+                k = self.read(args[attr], given)
+            elif op == "check":
+                k = self.check(given, attr, eqn)
+            else:
+                k = tape.add(op, dtype, given, attr)
+            done.append(k)
+        return [done[i] for i in body.outs]
+
+    def index(self, label: int, place: int) -> int:
+        """The position along an axis: a constant, unless it is a lane."""
+        assert self.tape is not None
+        if not self.ctx.lane(label):
+            return self.tape.int64(place)
+        return self.tape.plain("index", INT64, (), self.space.lanes.index(self.ctx.find(label)))
+
+    def extent(self, label: int, n: int) -> int:
+        assert self.tape is not None
+        return self.tape.number(n, INT64) if self.ctx.lane(label) else self.tape.int64(n)
+
+    def size(self, x: Any, axis: int) -> int:
+        assert self.tape is not None
+        known = x.__class__ is Value and not self.ctx.lane(x.labels[axis])
+        return self.tape.int64(x.shape[axis]) if known else self.tape.number(x.shape[axis], INT64)
+
+    def check(self, given: tuple[int, ...], message: str, eqn: Eqn | None) -> int:
+        tape = self.tape
+        assert tape is not None
+        source = eqn.source if eqn is not None else None
+        text = f"{message}, made at {source}" if source is not None else message
+        return tape.add("check", INT64, (self.counted(given[0]), given[1]), text)
+
+    def counted(self, i: int) -> int:
+        """An index, or 0 where the branch is not taken or the lane has ended."""
+        tape = self.tape
+        assert tape is not None
+        return i if self.mask is None or tape.constant(i) == 0 else tape.add("select", INT64, (self.mask, i, tape.int64(0)))
+
+    # --- reads at computed indices -----------------------------------------------------------------------------
+
+    def indexed(self, eqn: Eqn, rule: rules.Indexed, args: list[Any]) -> list[Value]:
+        out = eqn.outputs[0].aval
+        handles = range(len(args)) if rule.random is None else rule.random
+        ranks = tuple([len(x.aval.shape) if i in handles else None for i, x in enumerate(eqn.inputs)])
+        dtypes = tuple([x.aval.dtype for x in eqn.inputs])
+        body = template(rule.fn, dtypes, tuple([v.aval.dtype for v in eqn.outputs]), eqn.params, ranks)
+        labels = [self.ctx.fresh(n) for n in out.shape]
+        given: list[Any] = []
+        for i, x in enumerate(args):
+            if i in handles:
+                given.append(self.handle(i, x, body, labels, out.shape))
+                continue
+            v = self.value(x)
+            if v.ndim == len(labels):
+                same_labels(self.ctx, v, labels)
+            given.append(v)
+        if self.tape is None:
+            return [Value(self.ctx, out.shape, labels, None) for _ in body.outs]
+        places = Value(self.ctx, out.shape, labels, None).places(out.shape, labels)
+        outs = [np.empty(places, int) for _ in body.outs]
+        literals = [self.literal(x) for x in eqn.inputs]
+        grids = [
+            None if i in handles else np.broadcast_to(self.grid(x) if literals[i] is None else np.array(literals[i]), places)
+            for i, x in enumerate(given)
+        ]
+        for place in np.ndindex(places):
+            numbers = [None if g is None else int(g[place]) for g in grids]
+            for grid, k in zip(outs, self.apply(body, numbers, labels, out.shape, place, given, eqn), strict=True):
+                grid[place] = k
+        return [Value(self.ctx, out.shape, labels, grid) for grid in outs]
+
+    def literal(self, x: Any) -> int | None:
+        """An integer literal among the operands of a read: a constant, so that the place is known."""
+        if x.__class__ is not Literal or x.aval.dtype.kind not in "iu":
+            return None
+        assert self.tape is not None
+        return self.tape.const(x.value, x.aval.dtype)
+
+    def handle(self, number: int, x: Any, body: Template, labels: list[int], shape: tuple[int, ...]) -> Any:
+        """An operand that is read at computed places: memory where it may stay there, or else a value, whose axes are
+        told apart unless each is read at the output's own index."""
+        x = self.value(x) if x.__class__ is Literal else x
+        reads = [arguments for op, _, arguments, attr in body.instrs if op == "at" and attr == number]
+        known = [body.instrs[i][0] in ("index", "const") for arguments in reads for i in arguments]
+        if x.__class__ is Memory and not all(known):
+            return x
+        x = self.value(x)
+        for arguments in reads:
+            for axis, i in enumerate(arguments):
+                op, _, _, attr = body.instrs[i]
+                if op == "index" and shape[attr] == x.shape[axis]:
+                    self.ctx.unify(x.labels[axis], labels[attr])
+                    continue
+                self.ctx.touch(x.labels[axis])
+                if op == "index":
+                    self.ctx.touch(labels[attr])
+        return x
+
+    def read(self, x: Any, indices: tuple[int, ...]) -> int:
+        tape = self.tape
+        assert tape is not None
+        if x.__class__ is Memory:
+            return self.gather(x, indices)
+        grid = self.grid(x)
+        for axis in range(x.ndim):  # the axis at hand is always the first
+            k = tape.constant(indices[axis])
+            if x.ctx.lane(x.labels[axis]) or grid.shape[0] == 1:
+                grid = grid[0]
+            elif k is not None:
+                grid = grid[min(max(k, 0), grid.shape[0] - 1)]
+            else:
+                grid = self.chosen(grid, indices[axis], storage_dtype(tape.instrs[int(grid.flat[0])][1]))
+        return int(grid)
+
+    def chosen(self, grid: np.ndarray, i: int, dtype: np.dtype) -> np.ndarray:
+        """The slice along the first axis that a number names."""
+        tape = self.tape
+        assert tape is not None
+        out = grid[0]
+        for k in range(1, len(grid)):
+            here = tape.add("eq", BOOL, (i, tape.int64(k)))
+            taken = [tape.add("select", dtype, (here, int(x), int(y))) for x, y in zip(grid[k].flat, out.flat, strict=True)]
+            out = np.array(taken, int).reshape(out.shape)
+        return out
+
+    def gather(self, x: Memory, indices: tuple[int, ...]) -> int:
+        tape = self.tape
+        assert tape is not None
+        shape, strides, places = list(x.shape), list(x.strides), [self.counted(i) for i in indices]
+        for label, stride, n in x.lanes:
+            if self.ctx.lane(label):
+                shape.append(n)
+                strides.append(stride)
+                places.append(self.index(label, 0))
+        if x.step:
+            shape.append(x.steps)
+            strides.append(abs(x.step))
+            raise Unfit("a slice of xs is read at computed places")
+        key = (x.node.id, x.offset, tuple(shape), tuple(strides))
+        number = tape.random(key, Random(x.node, x.offset, tuple(shape), tuple(strides)))
+        return tape.plain("at", storage_dtype(x.node.dtype), tuple(places), number)
+
+    # --- the other families ------------------------------------------------------------------------------------
+
+    def view(self, eqn: Eqn, rule: rules.View, args: list[Any]) -> list[Any]:
+        return [rule.fn(self.value(args[0]), **eqn.params)]
+
+    def fence(self, eqn: Eqn, rule: Any, args: list[Any]) -> list[Any]:
+        return [self.value(x) for x in args]
+
+    def reduce(self, eqn: Eqn, rule: rules.Reduce, args: list[Any]) -> list[Value]:
+        if rule.op in ("argmax", "argmin"):
+            raise Unfit(f"{rule.op} inside")
+        x, out = self.value(args[0]), eqn.outputs[0].aval
+        axes = tuple(eqn.params["axes"])
+        for a in axes:
+            self.ctx.touch(x.labels[a])
+        (x,) = self.elementwise(cast_template(eqn.inputs[0].aval.dtype, out.dtype), [x], x.shape)
+        labels = [label for a, label in enumerate(x.labels) if a not in axes]
+        if self.tape is None:
+            return [Value(self.ctx, out.shape, labels, None)]
+        kept = [a for a in range(x.ndim) if a not in axes]
+        grid = self.grid(x).transpose([*kept, *axes])
+        rows = grid.reshape([*grid.shape[: len(kept)], -1])
+        fold = fold_template(rule.op, out.dtype)
+        result = np.empty(rows.shape[:-1], int)
+        for place in np.ndindex(result.shape):
+            result[place] = self.folded(fold, [int(k) for k in rows[place]])
+        return [Value(self.ctx, out.shape, labels, result)]
+
+    def folded(self, fold: Template, numbers: list[int]) -> int:
+        """A fold of a few values, as a balanced tree."""
+        while len(numbers) > 1:
+            pairs = [self.apply(fold, numbers[i : i + 2], [], (), (), [], None)[0] for i in range(0, len(numbers) - 1, 2)]
+            numbers = pairs + numbers[len(numbers) - len(numbers) % 2 :]
+        return numbers[0]
+
+    def running(self, eqn: Eqn, rule: rules.Scan, args: list[Any]) -> list[Value]:
+        x, out = self.value(args[0]), eqn.outputs[0].aval
+        axis = eqn.params["axis"]
+        self.ctx.touch(x.labels[axis])
+        (x,) = self.elementwise(cast_template(eqn.inputs[0].aval.dtype, out.dtype), [x], x.shape)
+        if self.tape is None:
+            return [Value(self.ctx, out.shape, x.labels, None)]
+        grid = np.array(self.grid(x))
+        fold = fold_template(rule.op, out.dtype)
+        along = np.moveaxis(grid, axis, 0)
+        along = along[::-1] if eqn.params.get("reverse", False) else along
+        for i in range(1, len(along)):
+            for place in np.ndindex(along.shape[1:]):
+                both = [int(along[(i - 1, *place)]), int(along[(i, *place)])]
+                along[(i, *place)] = self.apply(fold, both, [], (), (), [], None)[0]
+        return [Value(self.ctx, out.shape, x.labels, grid)]
+
+    def assemble(self, eqn: Eqn, rule: rules.Assemble, args: list[Any]) -> list[Value]:
+        out = eqn.outputs[0].aval
+        fill, parts = rule.fn([x.aval for x in eqn.inputs], out, **eqn.params)
+        labels = [self.ctx.fresh(n) for n in out.shape]
+        whole = Value(self.ctx, out.shape, labels, None)
+        if self.tape is not None:
+            places = whole.places(out.shape, labels)
+            whole.grid = np.arange(int(np.prod(places))).reshape(places)
+            result = np.full(places, -1)
+            if fill is not None:
+                result[...] = self.grid(self.value(args[fill]))
+        for number, out_view, in_view in parts:
+            place = whole if out_view is None else out_view(whole)
+            x = self.value(args[number])
+            x = x if in_view is None else in_view(x)
+            if x.ndim == place.ndim:
+                same_labels(self.ctx, x, place.labels)
+            if self.tape is not None:
+                result.reshape(-1)[self.grid(place)] = np.broadcast_to(self.grid(x), self.grid(place).shape)
+        return [Value(self.ctx, out.shape, labels, None if self.tape is None else result)]
+
+    def dot(self, eqn: Eqn, rule: rules.Dot, args: list[Any]) -> list[Value]:
+        a, b = (self.value(x) for x in args)
+        (ka, kb), (ba, bb) = eqn.params["dimension_numbers"]
+        out = eqn.outputs[0].aval
+        for v, axes in ((a, ka), (b, kb)):
+            for i in axes:
+                self.ctx.touch(v.labels[i])
+        for i, j in zip(ba, bb, strict=True):
+            self.ctx.unify(a.labels[i], b.labels[j])
+        free_a = [i for i in range(a.ndim) if i not in ka and i not in ba]
+        free_b = [i for i in range(b.ndim) if i not in kb and i not in bb]
+        labels = [*[a.labels[i] for i in ba], *[a.labels[i] for i in free_a], *[b.labels[i] for i in free_b]]
+        if self.tape is None:
+            return [Value(self.ctx, out.shape, labels, None)]
+        ga = self.grid(a).transpose([*ba, *free_a, *ka])
+        gb = self.grid(b).transpose([*bb, *free_b, *kb])
+        ga = ga.reshape([*ga.shape[: len(ba) + len(free_a)], -1])
+        gb = gb.reshape([*gb.shape[: len(bb) + len(free_b)], -1])
+        grid = np.empty(Value(self.ctx, out.shape, labels, None).places(out.shape, labels), int)
+        product, fold = mul_template(eqn.inputs[0].aval.dtype, out.dtype), fold_template("add", out.dtype)
+        n, fa = len(ba), len(free_a)
+        for place in np.ndindex(grid.shape):
+            xs, ys = ga[place[: n + fa]], gb[(*place[:n], *place[n + fa :])]
+            terms = [self.apply(product, [int(x), int(y)], [], (), (), [], None)[0] for x, y in zip(xs, ys, strict=True)]
+            grid[place] = self.folded(fold, terms)
+        return [Value(self.ctx, out.shape, labels, grid)]
+
+    # --- control flow inside ---------------------------------------------------------------------------------
+
+    def cond(self, eqn: Eqn, args: list[Any]) -> list[Value]:
+        """All branches, and a choice of their results."""
+        which, operands = self.value(args[0]), args[1:]
+        branches = eqn.params["branches"]
+        shapes = [v.aval for v in eqn.outputs]
+        before = self.tape.weight if self.tape is not None else 0.0
+        outer = self.mask
+        results = []
+        for k, branch in enumerate(branches):
+            if self.tape is not None:
+                i = int(self.grid(which))
+                op = "le" if k == 0 else "ge" if k == len(branches) - 1 else "eq"
+                here = self.tape.add(op, BOOL, (i, self.tape.const(k, self.tape.instrs[i][1])))
+                self.mask = self.tape.both(outer, here)
+            results.append([self.value(x) for x in self.run(branch, operands)])
+            self.mask = outer
+        if self.tape is not None and self.tape.weight - before > BRANCHES:
+            raise Unfit("long branches")
+        outs = []
+        for aval, cases in zip(shapes, zip(*results, strict=True), strict=True):
+            dtype = storage_dtype(aval.dtype)
+            outs += self.elementwise(_choice(dtype, len(cases)), [which, *cases], aval.shape)
+        return outs
+
+    def scan(self, args: list[Any], *, body: Jaxpr, consts: int, carry: int, length: int, reverse: bool) -> list[Any]:
+        """A short loop inside a step: step after step."""
+        if not 0 < length <= UNROLLED:
+            raise Unfit("a loop inside a step")
+        fixed, state = args[:consts], [self.value(x) for x in args[consts : consts + carry]]
+        xs = [self.value(x) for x in args[consts + carry :]]
+        steps: list[list[Value]] = [[] for _ in range(length)]
+        for i in range(length - 1, -1, -1) if reverse else range(length):
+            rows = [x.slice((i, *[0] * (x.ndim - 1)), (i + 1, *x.shape[1:])).squeeze((0,)) for x in xs]
+            outs = [self.value(x) for x in self.run(body, [*fixed, *state, *rows])]
+            for old, new in zip(state, outs, strict=False):
+                same_labels(self.ctx, old, new.labels)
+            state, steps[i] = outs[:carry], outs[carry:]
+        return [*state, *[self.stacked(list(column)) for column in zip(*steps, strict=True)]]
+
+    def stacked(self, rows: list[Value]) -> Value:
+        first = rows[0]
+        for v in rows[1:]:
+            same_labels(self.ctx, v, first.labels)
+        labels = [self.ctx.fresh(len(rows), True), *first.labels]
+        grid = None if self.tape is None else np.stack([self.grid(v) for v in rows])
+        return Value(self.ctx, (len(rows), *first.shape), labels, grid)
+
+
+def _choice(dtype: np.dtype, count: int) -> Template:
+    """Of operands (which, case 0, case 1, ...) the case that `which` names; numbers outside take the nearest."""
+    int32 = np.dtype(np.int32)
+    instrs: list[Any] = [("arg", int32, (), 0), *[("arg", dtype, (), k + 1) for k in range(count)]]
+    out = 1
+    for k in range(1, count):
+        instrs += [("const", int32, (), k), ("ge", BOOL, (0, len(instrs)), None)]
+        instrs.append(("select", dtype, (len(instrs) - 1, k + 1, out), None))
+        out = len(instrs) - 1
+    return Template(tuple(instrs), (out,), None, float(count), False)
+
+
+_RULES: dict[type, Any] = {
+    rules.Pointwise: Scalarise.pointwise,
+    rules.Indexed: Scalarise.indexed,
+    rules.View: Scalarise.view,
+    rules.Reduce: Scalarise.reduce,
+    rules.Scan: Scalarise.running,
+    rules.Assemble: Scalarise.assemble,
+    rules.Dot: Scalarise.dot,
+    rules.Fence: Scalarise.fence,
+}
