@@ -19,7 +19,7 @@ from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
 from funcgrad.loops.draft import Draft, DraftCarry, DraftPass, DraftStore, Emitter
 from funcgrad.loops.elements import Labels, Unfit, Value, same_labels
 from funcgrad.loops.graph import Node, Random
-from funcgrad.loops.scalarise import Memory, Scalarise, Space
+from funcgrad.loops.scalarise import NO_SPACE, Memory, Scalarise, Space
 from funcgrad.loops.tape import Tape
 from funcgrad.loops.templates import BOOL, INT64, KERNEL_DTYPES
 from funcgrad.loops.views import contiguous
@@ -46,18 +46,19 @@ class Stage(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """The values of all steps of a loop: in memory, or nowhere."""
+    """The values of all steps of a loop: in memory, or nowhere. `lead` are labels of lanes before the axis of steps."""
 
     stage: int
     value: Value
     length: int
     reverse: bool
+    lead: tuple[int, ...] = ()
 
 
 class Lane(Scalarise):
     """One run over the program of a lane, in which loops become stages."""
 
-    def __init__(self, labels: Labels, tape: Tape | None = None, space: Space = Space((), False)):
+    def __init__(self, labels: Labels, tape: Tape | None = None, space: Space = NO_SPACE):
         super().__init__(labels, tape, space)
         self.stages: list[tuple[list[DraftCarry], int | None]] = []
         self.length = 0  # of the axis of steps
@@ -66,11 +67,36 @@ class Lane(Scalarise):
         self.largest: list[Value] = []  # carries and results
 
     def equation(self, eqn: Eqn, args: list[Any]) -> list[Any]:
-        if not self.inside and eqn.primitive.name == "scan" and eqn.params["carry"]:
-            return self.steps(args, **eqn.params)
+        if not self.inside and eqn.primitive.name == "scan":
+            return self.steps(args, **eqn.params) if eqn.params["carry"] else self.side_by_side(args, eqn.params)
         if not self.inside and eqn.primitive.name == "while":
             return self.turns(eqn, args)
         return super().equation(eqn, args)
+
+    def side_by_side(self, args: list[Any], p: dict[str, Any]) -> list[Any]:
+        """A scan without carry: its steps are lanes."""
+        along = self.ctx.fresh(p["length"])
+        xs: list[Any] = []
+        for x in args[p["consts"] :]:
+            if x.__class__ is Memory and not x.step:
+                lanes = (*x.lanes, (along, x.strides[0], x.shape[0]))
+                xs.append(x._replace(shape=x.shape[1:], strides=x.strides[1:], lanes=lanes))
+                continue
+            x = self.value(x)
+            self.ctx.unify(x.labels[0], along)
+            xs.append(Value(self.ctx, x.shape[1:], x.labels[1:], None if self.tape is None else self.grid(x)[0]))
+        outs: list[Any] = []
+        for y in self.run(p["body"], [*args[: p["consts"]], *xs]):
+            if y.__class__ is Stacked:
+                outs.append(y._replace(lead=(along, *y.lead)))
+                self.ctx.seen.append((*outs[-1].lead, *y.value.labels))
+                continue
+            y = self.value(y)
+            grid = None if self.tape is None else self.grid(y)[None]
+            outs.append(Value(self.ctx, (p["length"], *y.shape), (along, *y.labels), grid))
+        if self.tape is not None and p["length"] != 1 and not self.ctx.lane(along):
+            raise Unfit("what lanes give is told apart")
+        return outs
 
     def begin(self, args: Sequence[Any], body: Jaxpr) -> tuple[list[Value], list[Value]]:
         """(starts, carries) of a loop."""
@@ -172,8 +198,9 @@ class Carried:
             carries = tuple([DraftCarry(c.number, numbers[c.start], numbers[c.next], c.dtype) for c in stage.carries])
             test = None if stage.test is None else numbers[stage.test]
             draft.passes.append(DraftPass("row" if test is None else "while", stores(stage.stores), [], carries, test))
-        if self.last:
-            draft.passes.append(DraftPass("point" if self.stages else "row", stores(self.last), []))
+        last = stores(self.last)
+        if last:
+            draft.passes.append(DraftPass("point" if self.stages else "row", last, []))
         return [draft]
 
 
@@ -191,47 +218,29 @@ def carried(eqn: Eqn, lowering: Any) -> bool:
     return True
 
 
-def _run(lane: Lane, eqn: Eqn, given: list[Any]) -> tuple[list[Any], int | None]:
-    """The results of an equation, and the label of the lanes that it walks itself, if it is a scan without carry."""
-    if eqn.primitive.name == "while" or eqn.params["carry"]:
-        return lane.equation(eqn, given), None
-    p = eqn.params
-    along = lane.ctx.fresh(p["length"])
-    xs = [
-        x._replace(shape=x.shape[1:], strides=x.strides[1:], lanes=((along, x.strides[0], p["length"]),))
-        for x in given[p["consts"] :]
-    ]
-    outs = lane.run(p["body"], [*given[: p["consts"]], *xs])
-    return [x if x.__class__ is Stacked else lane.value(x) for x in outs], along
-
-
 def _add(eqn: Eqn, lowering: Any) -> None:
     given = [_memory(lowering, x) for x in eqn.inputs]
     labels = Labels()
     first = Lane(labels)
-    outs, along = _run(first, eqn, given)
-    values = [x.value if x.__class__ is Stacked else x for x in outs]
-    if along is not None:
-        for v in values:
-            labels.seen.append((along, *v.labels))
+    outs = first.equation(eqn, given)
     labels.restart()
-    space = _space(labels, [*values, *first.largest], along, bool(first.stages))
+    orders = [(*x.lead, *x.value.labels) if x.__class__ is Stacked else x.labels for x in outs]
+    space = _space(labels, [*orders, *[v.labels for v in first.largest]], bool(first.stages))
     tape = Tape()
     lane = Lane(labels, tape, space)
-    outs, along = _run(lane, eqn, given)
+    outs = lane.equation(eqn, given)
     stages = [Stage(carries, test, []) for carries, test in lane.stages]
     last: list[Place] = []
     for k, (out, var) in enumerate(zip(outs, eqn.outputs, strict=True)):
         strides = contiguous(var.aval.shape)
-        lead = {}
-        if along is not None:
-            lead, strides = {labels.find(along): strides[0]}, strides[1:]
         if out.__class__ is Stacked:
-            step = -strides[0] if out.reverse else strides[0]
-            offset = (out.length - 1) * strides[0] if out.reverse else 0
-            stages[out.stage].stores.extend(_places(lane, k, out.value, strides[1:], lead, step, offset))
+            n = len(out.lead)
+            step = -strides[n] if out.reverse else strides[n]
+            offset = (out.length - 1) * strides[n] if out.reverse else 0
+            lead = {labels.find(x): s for x, s in zip(out.lead, strides, strict=False) if labels.lane(x)}
+            stages[out.stage].stores.extend(_places(lane, k, out.value, strides[n + 1 :], lead, step, offset))
         else:
-            last += _places(lane, k, out, strides, lead, 0, 0)
+            last += _places(lane, k, out, strides, {}, 0, 0)
     extents = tuple([labels.extent[r] for r in space.lanes]) + ((lane.length or 1,) if space.steps else ())
     _node(eqn, lowering, extents, tape, Carried(stages, last, len(space.lanes)))
 
@@ -245,11 +254,10 @@ def _memory(lowering: Any, x: Any) -> Any:
     return Memory(v.node, v.offset, v.shape, v.strides)
 
 
-def _space(labels: Labels, values: list[Value], along: int | None, steps: bool) -> Space:
+def _space(labels: Labels, candidates: Sequence[Sequence[int]], steps: bool) -> Space:
     """The lanes in the order of the value that has most of them."""
-    lead = [] if along is None or not labels.lane(along) else [labels.find(along)]
-    orders = [[*lead, *[labels.find(x) for x in v.labels if labels.lane(x)]] for v in values]
-    order = max(orders, key=len, default=lead)
+    orders = [[labels.find(x) for x in axes if labels.lane(x)] for axes in candidates]
+    order = max(orders, key=len, default=[])
     every = {labels.find(x) for seen in labels.seen for x in seen if labels.lane(x)}
     if not every <= set(order):
         raise Unfit("values over different lanes")
@@ -272,8 +280,6 @@ def _places(
     moves = tuple([along.get(root, 0) for root in lane.space.lanes]) + ((step,) if lane.space.steps else ())
     for place in np.ndindex(v.grid.shape):
         at = offset + sum([i * s for i, s in zip(place, strides, strict=True)])
-        if lead and not labels.lane(next(iter(lead))):
-            at += 0  # one lane
         found.append(Place(result, at, moves, int(v.grid[place]), guard))
     return found
 
@@ -281,6 +287,7 @@ def _places(
 def _node(eqn: Eqn, lowering: Any, space: tuple[int, ...], tape: Tape, plan: Carried) -> None:
     graph = lowering.graph
     node = Node(graph, "carried", space, BOOL)
+    node.source = None  # messages name their own lines
     node.must, node.call, node.template, node.args = True, plan, tape.template(), tuple(tape.args)
     node.results = []
     for var in eqn.outputs:

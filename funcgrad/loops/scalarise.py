@@ -51,10 +51,13 @@ class Space(NamedTuple):
     steps: bool
 
 
+NO_SPACE = Space((), False)
+
+
 class Scalarise:
     """One run over the equations of a loop: `tape` is None in the first, which only finds labels."""
 
-    def __init__(self, labels: Labels, tape: Tape | None = None, space: Space = Space((), False)):
+    def __init__(self, labels: Labels, tape: Tape | None = None, space: Space = NO_SPACE):
         self.ctx, self.tape, self.space = labels, tape, space
         self.mask: int | None = None  # in a branch or a while: where what is read and checked counts
         self.masked = False
