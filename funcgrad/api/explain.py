@@ -2,6 +2,7 @@
 
 import functools
 import html
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,12 +47,12 @@ class Explanation:
     @property
     def bytes(self) -> int:
         """Bytes that the steps move, at least."""
-        return sum(s.bytes for s in self.steps)
+        return sum(s.bytes * s.runs for s in self.steps)
 
     @property
     def flops(self) -> int:
         """Scalar operations of the steps."""
-        return sum(s.flops for s in self.steps)
+        return sum(s.flops * s.runs for s in self.steps)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -64,7 +65,7 @@ class Explanation:
     def _lines(self) -> list[str]:
         if self.program is None:
             return [f"{self.name}: nothing to run; every output is an input or a constant", "", str(self.traced)]
-        kinds = {kind: sum(s.kind == kind for s in self.steps) for kind in ("kernel", "gemm", "host")}
+        kinds = {kind: sum(s.kind == kind for s in self.steps) for kind in ("kernel", "gemm", "host", "loop", "branch")}
         launches = ", ".join(f"{n} {kind} step{'s' * (n != 1)}" for kind, n in kinds.items() if n)
         head = (
             f"{self.name}: {launches or 'no step'}, {len(self.kernels)} distinct kernel{'s' * (len(self.kernels) != 1)} "
@@ -80,15 +81,18 @@ class Explanation:
             *_indent(str(self.simplified)),
         ]
         lines += ["", "Steps"]
-        total = sum(self.times) if self.times else 0.0
+        total = sum([ns for ns in self.times if not math.isnan(ns)]) if self.times else 0.0
         for k, step in enumerate(self.steps):
             figures = f"{size_text(step.bytes)}, {step.flops:,} operations"
-            if self.times:
+            if self.times and not math.isnan(self.times[k]):
                 ns = self.times[k]
                 figures += (
                     f", {ns / 1000:.2f} us ({100 * ns / total:.0f} %), {step.bytes / ns:.1f} GB/s, {step.flops / ns:.1f} GFLOP/s"
                 )
-            lines += [f"  {k}  {step.name}  {step.what}", f"       {figures}"]
+            deeper = "  " * step.depth
+            lines.append(f"  {deeper}{k}  {step.name}  {step.what}")
+            if step.bytes or self.times:
+                lines.append(f"       {deeper}{figures}")
         lines += ["", "Buffers", *("  " + line for line in buffer_plan(self.program))]
         if self.kernels:
             lines += ["", "Kernels"]

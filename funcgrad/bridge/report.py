@@ -6,8 +6,8 @@ In: a Program. Out: one `StepReport` for each step, texts, and measured nanoseco
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,33 @@ from funcgrad.codegen.printer import print_nest
 from funcgrad.core import dtypes as dt
 from funcgrad.loops.expr import LEAVES, Expr
 from funcgrad.loops.nest import Nest
-from funcgrad.loops.program import Gemm, HostStep, KernelStep, Program, Ref, Step, View
+from funcgrad.loops.program import (
+    BranchStep,
+    ConstStep,
+    CopyStep,
+    Gemm,
+    HostStep,
+    KernelStep,
+    LoopStep,
+    Part,
+    Program,
+    Ref,
+    Slot,
+    Step,
+    View,
+    WhileStep,
+    every_step,
+    parts,
+)
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.executable import load
 
 
 class StepReport(NamedTuple):
-    """`what` is one line; `source` the kernel's text, or ""; `bytes` moved and `flops` done, at least, as far as known."""
+    """`what` is one line; `source` the kernel's text, or ""; `bytes` moved and `flops` done each time, at least, as far as known.
+
+    A loop or branch is followed by the steps inside it, one deeper; `runs` is how often they run in the whole, once for each
+    turn of a loop whose length is known."""
 
     kind: str
     name: str
@@ -30,14 +50,36 @@ class StepReport(NamedTuple):
     source: str
     bytes: int
     flops: int
+    depth: int = 0
+    runs: int = 1
 
 
-def step_reports(program: Program) -> list[StepReport]:
-    """What each step does."""
-    return [_report(step) for step in program.steps]
+def step_reports(program: Program, depth: int = 0, runs: int = 1) -> list[StepReport]:
+    """What each step does, those inside loops and branches after these."""
+    found = []
+    for step in program.steps:
+        found.append(_report(step)._replace(depth=depth, runs=runs))
+        inner = runs * step.length if isinstance(step, LoopStep) else runs
+        for part in parts(step):
+            found += step_reports(part.program, depth + 1, inner)
+    return found
 
 
 def _report(step: Step) -> StepReport:
+    if isinstance(step, CopyStep):
+        return StepReport(
+            "copy", "copy", f"{size_text(step.bytes)}: {place(step.src)} -> {place(step.dst)}", "", 2 * step.bytes, 0
+        )
+    if isinstance(step, ConstStep):
+        return StepReport("constant", "constant", f"{len(step.data)} bytes to {place(step.dst)}", "", len(step.data), 0)
+    if isinstance(step, LoopStep):
+        return StepReport("loop", "scan", f"{step.length} steps of", "", 0, 0)
+    if isinstance(step, WhileStep):
+        n = len(step.test.program.steps)
+        return StepReport("loop", "while", f"the first {n} step{'s' * (n != 1)} give true: the others", "", 0, 0)
+    if isinstance(step, BranchStep):
+        counts = ", ".join(str(len(p.program.steps)) for p in step.branches)
+        return StepReport("branch", "cond", f"by {place(step.index)}, one of branches of {counts} steps", "", 0, 0)
     if isinstance(step, KernelStep):
         source = print_nest(step.nest, CPU)
         extents = step.dims[: step.nest.outer + step.nest.inner]
@@ -140,7 +182,14 @@ def _refs(step: Step) -> list[Ref]:
         return list(step.refs)
     if isinstance(step, Gemm):
         return [step.a, step.b, step.c]
-    return [v.ref for v in step.ins + step.outs]
+    if isinstance(step, HostStep):
+        return [v.ref for v in step.ins + step.outs]
+    if isinstance(step, CopyStep):
+        return [step.src, step.dst]
+    if isinstance(step, ConstStep):
+        return [step.dst]
+    found = [r for p in parts(step) for r in (*p.inputs, *p.outputs, p.arena) if r.kind != "slot"]
+    return found + ([step.index] if isinstance(step, BranchStep) else [slot.start for slot in step.slots])
 
 
 def size_text(count: float) -> str:
@@ -156,7 +205,8 @@ def size_text(count: float) -> str:
 
 
 def measure(program: Program, inputs: Sequence[np.ndarray], seconds: float = 0.2) -> list[float]:
-    """Nanoseconds of each step: the steps run one by one on the same memory, and the best of several rounds counts.
+    """Nanoseconds of each step, NaN for those inside loops and branches: the steps run one by one on the same memory, and the
+    best of several rounds counts.
 
     The arena becomes a further input, so that it outlives a step. What a step that does nothing takes is subtracted."""
     arena = np.zeros(max(program.arena, 1), np.uint8)
@@ -185,13 +235,37 @@ def measure(program: Program, inputs: Sequence[np.ndarray], seconds: float = 0.2
             best[k] = min(best[k], time.perf_counter_ns() - start)
         rounds += 1
     *of_steps, nothing = best
-    return [max(ns - nothing, 1.0) for ns in of_steps]
+    times: list[float] = []
+    for step, ns in zip(program.steps, of_steps, strict=True):
+        times += [max(ns - nothing, 1.0)] + [math.nan] * sum([len(every_step(p.program)) for p in parts(step)])
+    return times
 
 
-def _replace_refs(step: Step, moved) -> Step:
-    if isinstance(step, KernelStep):
-        return dataclasses.replace(step, refs=tuple([moved(r) for r in step.refs]))
-    if isinstance(step, Gemm):
-        return dataclasses.replace(step, a=moved(step.a), b=moved(step.b), c=moved(step.c))
-    view = lambda v: dataclasses.replace(v, ref=moved(v.ref))
-    return HostStep(step.name, step.call, tuple(map(view, step.ins)), tuple(map(view, step.outs)))
+def _replace_refs(step: Step, moved: Callable[[Ref], Ref]) -> Step:
+    """The step with its refs mapped; those of programs inside are relative and stay."""
+
+    def mapped(x: Any) -> Any:
+        if isinstance(x, Ref):
+            return x if x.kind == "slot" else moved(x)
+        if isinstance(x, tuple):
+            return tuple([mapped(y) for y in x])
+        if isinstance(x, View | Part | Slot):
+            return dataclasses.replace(x, **{f: mapped(getattr(x, f)) for f in _REFS[x.__class__]})
+        return x
+
+    return dataclasses.replace(step, **{f: mapped(getattr(step, f)) for f in _REFS[step.__class__]})
+
+
+_REFS: dict[type, tuple[str, ...]] = {
+    View: ("ref",),
+    Part: ("inputs", "outputs", "arena"),
+    Slot: ("start",),
+    KernelStep: ("refs",),
+    Gemm: ("a", "b", "c"),
+    HostStep: ("ins", "outs"),
+    CopyStep: ("src", "dst"),
+    ConstStep: ("dst",),
+    LoopStep: ("body", "slots"),
+    WhileStep: ("test", "predicate", "body", "slots", "results"),
+    BranchStep: ("index", "branches"),
+}

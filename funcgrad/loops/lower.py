@@ -37,6 +37,7 @@ SPLIT = 1 << 19
 SPLIT_COLUMNS = 1 << 22  # where several values are kept, and threads can share these
 PART = 1 << 15  # elements of a part, about
 PARTS = 8  # at least so many
+SMALL_WINDOW = 4  # what is written into an array is small from this ratio of sizes on
 _FOLDS = frozenset({"add", "mul", "max", "min", "and", "or", "xor"})
 
 
@@ -124,6 +125,9 @@ class Lowering:
             self.host(eqn, rule)
             return
         shape = eqn.outputs[0].aval.shape
+        if rule.window is not None and eqn.outputs[0].aval.size >= SMALL_WINDOW * eqn.inputs[1].aval.size:
+            self.window(eqn, rule.window)
+            return
         ranks = tuple([len(x.aval.shape) if i in handles else None for i, x in enumerate(eqn.inputs)])
         dtypes = tuple([x.aval.dtype for x in eqn.inputs])
         body = template(rule.fn, dtypes, tuple([v.aval.dtype for v in eqn.outputs]), eqn.params, ranks)
@@ -227,20 +231,43 @@ class Lowering:
         self.env[out] = node.view()
 
     def scatter(self, eqn: Eqn, rule: rules.Scatter) -> None:
-        out = eqn.outputs[0]
         x, indices, updates = eqn.inputs[:3]
         handle = self.random(indices)
+        body = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
+        self.write(eqn, x, (handle,), updates, body, rule.combine)
+
+    def window(self, eqn: Eqn, fn: Callable[..., Any]) -> None:
+        """A window written into its operand's memory, or into a copy of it."""
+        x, updates, *starts = eqn.inputs
+        dtypes = tuple([i.aval.dtype for i in starts])
+        args = tuple([self.ref(i, updates.aval.ndim) for i in starts])
+        self.write(eqn, x, args, updates, template(fn, dtypes, (INT64,), {}), None)
+
+    def write(self, eqn: Eqn, x: Any, indices: tuple[Arg, ...], updates: Any, body: Any, combine: str | None) -> None:
+        out = eqn.outputs[0]
         node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
-        node.space, node.op = updates.aval.shape, rule.combine
-        node.must = True
-        handle.node.randoms.append((node, handle))
-        node.template = template(rule.fn, (indices.aval.dtype,), (INT64,), eqn.params, (len(handle.shape),))
-        node.args = (self.ref(x, len(node.shape)), handle, self.ref(updates, len(node.space)))
-        node.source = eqn.source
-        for arg, space in ((node.args[0], node.shape), (node.args[2], node.space)):
+        node.space, node.op, node.template, node.source, node.must = updates.aval.shape, combine, body, eqn.source, True
+        old, new = self.ref(x, len(node.shape)), self.ref(updates, len(node.space))
+        if old.__class__ is Ref and node.size >= SMALL_WINDOW * updates.aval.size:
+            new = self.read_before(old.node, new, node.space)
+        node.args = (old, *indices, new)
+        for arg in node.args:
             if arg.__class__ is Ref:
-                arg.node.uses.append((node, arg, space))
+                arg.node.uses.append((node, arg, node.shape if arg is old else node.space))
+            elif arg.__class__ is Random:
+                arg.node.randoms.append((node, arg))
         self.env[out] = node.view()
+
+    def read_before(self, x: Node, new: Arg, space: Any) -> Arg:
+        """Small values that are made of `x` are computed before it is written over, so that this can be done."""
+        for reader in [u[0] for u in x.uses] + [r[0] for r in x.randoms]:
+            if reader.kind == "map" and SMALL_WINDOW * reader.size <= x.size:
+                reader.must = True
+        if new.__class__ is Ref and new.node is x:
+            v = self.graph.copy(Strided(x, new.offset, space, new.strides))
+            v.node.must = True
+            return Ref(v.node, 0, v.strides)
+        return new
 
     def dot(self, eqn: Eqn, rule: rules.Dot) -> None:
         a, b = (self.array(x) for x in eqn.inputs)

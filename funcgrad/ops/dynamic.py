@@ -216,6 +216,10 @@ def _update_loop(b: Any, x: Any, update: Any, *starts: Any) -> Any:
     return new if inside is None else b.select(inside, new, x)
 
 
+def _update_window(b: Any, *starts: Any) -> list[Any]:
+    return [b.add(_corner_loop(b, i, b.target(d), b.extent(d)), b.index(d)) for d, i in enumerate(starts)]
+
+
 def _update_samples(rng: np.random.Generator, dtype: np.dtype) -> list[Any]:
     cases = [((5,), (3,)), ((3, 4), (2, 4)), ((), ()), ((2, 3), (2, 0))]
     return [
@@ -240,7 +244,7 @@ dynamic_update_slice = Operator(
     batch=_update_batch,
     mask_transpose=_update_mask,
     blocks=True,
-    loop=Indexed(_update_loop, (1,)),
+    loop=Indexed(_update_loop, (1,), _update_window),
     dtypes=dt.ANY,
     samples=keyed(_update_samples),
     doc="the operand with a window replaced by an update, at the start indices, moved inside",
