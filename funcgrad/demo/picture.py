@@ -23,7 +23,7 @@ def draw(
 ) -> None:
     """Left: the loss of each step and its mean over each epoch. Right: 16 held-out scans, the wrong ones first and in red."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
-    left, right = np.ravel(figure.subfigures(1, 2, width_ratios=(1.25, 1)))
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.25, 1))[0]
     _loss_curve(left.subplots(), losses, steps_per_epoch)
     wrong_first = np.argsort(classes == labels, kind="stable")[:DIGITS]
     right.suptitle(
