@@ -44,6 +44,10 @@ SCALAR = {
     "checkpoint": fg.checkpoint,
     "grad of checkpoint": lambda f: fg.grad(fg.checkpoint(f)),
     "jit of grad of checkpoint": lambda f: fg.jit(fg.grad(fg.checkpoint(f))),
+    "grad of checkpoint of cond": lambda f: fg.grad(fg.checkpoint(lambda x: lax.cond(x > 0, f, lambda x: x, x))),
+    "jit of grad of checkpoint of scan": lambda f: fg.jit(
+        fg.grad(fg.checkpoint(lambda x: lax.scan(lambda c, _: (f(c), c), x, None, length=1)[0]))
+    ),
     "vmap of what is shared": lambda f: lambda x: fg.vmap(lambda y: f(x) + y)(X),
     "cond": lambda f: lambda x: lax.cond(x > 0, f, lambda x: x, x),
     "jit of grad of cond": lambda f: fg.jit(fg.grad(lambda x: lax.cond(x > 0, f, lambda x: x, x))),

@@ -31,8 +31,14 @@ def silent(jaxpr: Jaxpr) -> Jaxpr:
     """`jaxpr` without the effects that give no value (prints, checks): what a second evaluation runs."""
     if not has_effects(jaxpr):
         return jaxpr
-    kept = [eqn for eqn in jaxpr.eqns if eqn.outputs or not effectful(eqn)]
-    return jaxpr.replace(eqns=tuple([e._replace(params={k: _silent(v) for k, v in e.params.items()}) for e in kept]))
+    return jaxpr.replace(eqns=tuple([e for eqn in jaxpr.eqns if (e := silent_equation(eqn)) is not None]))
+
+
+def silent_equation(eqn: Eqn) -> Eqn | None:
+    """The equation without such effects; None where nothing is left of it."""
+    if not effectful(eqn):
+        return eqn
+    return eqn._replace(params={k: _silent(v) for k, v in eqn.params.items()}) if eqn.outputs else None
 
 
 def _silent(value: Any) -> Any:

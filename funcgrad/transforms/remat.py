@@ -11,7 +11,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
-from funcgrad.ir.effects import effectful
+from funcgrad.ir.effects import effectful, silent_equation
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Call, Fence, View
@@ -99,10 +99,11 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     again: list[Eqn] = []
     for eqn in head.eqns:
         allowed = policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.inputs], **eqn.params)
-        if allowed or effectful(eqn):  # effects happen once, now
+        quiet = silent_equation(eqn)  # effects happen once, now
+        if allowed or quiet is None or effectful(quiet):
             saved += eqn.outputs
         else:
-            again.append(eqn)
+            again.append(quiet)
     names = dict(zip(split.tail.invars, residuals, strict=False))
     tail_outs = [names.get(x, x) for x in split.tail.outvars]
     linear_eqns = [e._replace(inputs=tuple([names.get(x, x) for x in e.inputs])) for e in split.tail.eqns]
