@@ -245,11 +245,12 @@ class Lowering:
 
     def write(self, eqn: Eqn, x: Any, indices: tuple[Arg, ...], updates: Any, body: Any, combine: str | None) -> None:
         out = eqn.outputs[0]
+        space = updates.aval.shape
+        old, new = self.ref(x, out.aval.ndim), self.ref(updates, updates.aval.ndim)
+        if old.__class__ is Ref and out.aval.size >= SMALL_WINDOW * updates.aval.size:
+            new = self.read_before(old.node, new, space)
         node = Node(self.graph, "scatter", out.aval.shape, out.aval.dtype)
-        node.space, node.op, node.template, node.source, node.must = updates.aval.shape, combine, body, eqn.source, True
-        old, new = self.ref(x, len(node.shape)), self.ref(updates, len(node.space))
-        if old.__class__ is Ref and node.size >= SMALL_WINDOW * updates.aval.size:
-            new = self.read_before(old.node, new, node.space)
+        node.space, node.op, node.template, node.source, node.must = space, combine, body, eqn.source, True
         node.args = (old, *indices, new)
         for arg in node.args:
             if arg.__class__ is Ref:
