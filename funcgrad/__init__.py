@@ -3,7 +3,7 @@
     import funcgrad as fg
     import funcgrad.numpy as fnp
 
-This file holds names only. Nothing is compiled by an import.
+This file holds names only, and has uncaught errors shown without the package's frames. Nothing is compiled by an import.
 """
 
 from funcgrad import checkify, debug, errors, lax, nn, numpy, random, tree, tree_util
@@ -25,6 +25,7 @@ from funcgrad.api.environment import print_environment_info
 from funcgrad.api.explain import explain
 from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
+from funcgrad.api.jet import jet
 from funcgrad.api.jit import clear_caches, jit
 from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
@@ -39,6 +40,9 @@ from funcgrad.core.config import (
     log_compiles,
     numpy_rank_promotion,
 )
+from funcgrad.core.tracebacks import install_display_hooks
+
+install_display_hooks()
 
 __version__ = "0.1.0"
 
@@ -77,6 +81,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
     "lax",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.bridge.array import from_numpy
+from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, asked_at, describe, message
@@ -160,6 +160,8 @@ def _pull(jaxpr: Jaxpr, avals: list, moving: list, cts: list, residuals: list) -
     args = [LinearArg(a) for a, m in zip(avals, moving, strict=True) if m]
     found = iter(backward(jaxpr, residuals, args, cts))
     outs = [next(found) if m else None for m in moving]
+    # The 1 that `grad` starts from is a literal, and the answer where the function gives its argument back.
+    outs = [from_numpy(np.asarray(ct)) if isinstance(ct, np.generic) else ct for ct in outs]
     return [_zeros(a) if ct is None else ct for ct, a in zip(outs, avals, strict=True)]
 
 

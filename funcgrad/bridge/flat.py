@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, UsageError, message
+from funcgrad.core.errors import DtypeError, UsageError, describe, message
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
 from funcgrad.trace.value import Value
 
@@ -86,7 +86,7 @@ class FlatFunction:
             if not isinstance(out, (tuple, list)) or len(out) != 2:
                 raise UsageError(
                     message(
-                        f"{self.name}: with has_aux=True the function returned {type(out).__name__}",
+                        f"{self.name}: with has_aux=True the function returned {describe(out)}",
                         "a pair (output, aux)",
                         "return (loss, extra), or leave has_aux out",
                     )

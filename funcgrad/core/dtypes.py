@@ -110,7 +110,9 @@ def _canonical(dtype: Any) -> np.dtype:
     except TypeError:
         d = np.dtype(getattr(ml_dtypes, str(dtype), None)) if hasattr(ml_dtypes, str(dtype)) else None
         if d is None:
-            raise TypeError(f"{dtype!r} is not a dtype; use one such as 'float32', fnp.int64 or bool") from None
+            # fnp.ones(2, 3), and what follows from it.
+            extent = f", or a tuple for the shape: fnp.zeros((2, {dtype}))" if isinstance(dtype, int) else ""
+            raise TypeError(f"{dtype!r} is not a dtype; use one such as 'float32', fnp.int64 or bool{extent}") from None
     d = d.newbyteorder("=") if d.byteorder not in "=|" and d not in KEYS else d
     if d in ANY or d == float0:
         return d

@@ -273,7 +273,7 @@ class UnexpectedTracerError(FuncgradError):
 
     @staticmethod
     def _text(tracer: Any) -> str:
-        came = f"a traced value {describe(tracer)}{made_at(tracer)}, was used after its function had been traced"
+        came = f"a traced value {describe(tracer)}{made_at(tracer)} was used after its function had been traced"
         now = _source.current()
         if now is not _source.UNKNOWN:
             came += f"; used at {now.quote()}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, describe, message
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
@@ -30,7 +30,12 @@ def static_int(x: Any, name: str, arg: str) -> int:
     try:
         return operator.index(np.asarray(x)[()] if isinstance(x, Value) else x)
     except TypeError:
-        raise TypeError(message(f"{title(name)}: got {x!r} for {arg}", "an integer", f"int({arg})")) from None
+        given = describe(x) if isinstance(x, (Value, np.ndarray)) else repr(x)
+        fix = f"{title(name)}([x, y]): the arrays go in one list" if name in _OF_LISTS else f"int({arg})"
+        raise TypeError(message(f"{title(name)}: got {given} for {arg}", "an integer", fix)) from None
+
+
+_OF_LISTS = ("concatenate", "concat", "stack")
 
 
 def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:

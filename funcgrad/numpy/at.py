@@ -1,5 +1,6 @@
 """`x.at[i].set(v)` and its relatives: new arrays with some elements changed."""
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +30,23 @@ class At:
     def __getitem__(self, index: Any) -> "Ref":
         return Ref(self.array, index)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(message(f"x.at has no {name!r} before it has an index", "x.at[i]", f"x.at[i].{name}(...)"))
+
     def __repr__(self) -> str:
         return f"At({self.array!r})"
+
+
+# What the methods are called in NumPy's and other libraries' words.
+_RELATIVES = {
+    "sub": "subtract",
+    "div": "divide",
+    "pow": "power",
+    "minimum": "min",
+    "maximum": "max",
+    "read": "get",
+    "replace": "set",
+}
 
 
 class Ref:
@@ -48,6 +64,11 @@ class Ref:
 
     def __init__(self, array: Value, index: Any):
         self.array, self.index = array, index
+
+    def __getattr__(self, name: str) -> Any:
+        methods = [m for m in vars(Ref) if not m.startswith("_") and callable(getattr(Ref, m))]
+        near = difflib.get_close_matches(_RELATIVES.get(name, name), methods, n=1, cutoff=0.5) or ["set"]
+        raise AttributeError(message(f"x.at[i] has no {name!r}", ", ".join(methods), f"x.at[i].{near[0]}(...)"))
 
     def __repr__(self) -> str:
         return f"Ref({self.array!r}, {self.index!r})"

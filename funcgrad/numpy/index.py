@@ -205,7 +205,7 @@ def out_of_range(i: int, axis: int, n: int) -> str:
     return message(
         f"index {i} is out of range for axis {axis} with size {n}",
         allowed,
-        "x.at[i].get(mode='clip') or mode='fill' to allow others",
+        "x.at[i].get(mode='clip') or mode='fill' to allow others, x.at[i].set(v, mode='drop') to leave them out",
     )
 
 

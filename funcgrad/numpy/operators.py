@@ -5,6 +5,7 @@ their turn. Conversions (`bool`, `int`, `float`, `len`) read concrete values, al
 error that says what to write instead.
 """
 
+import ast
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -208,15 +209,38 @@ def _how_to_set(self: Value, _method: str) -> str:
 def rewrite_assignment(here: Any) -> str:
     """`x = x.at[0].set(1)` for a source line `x[0] = 1`, with `+=` and its relatives as `.add(...)`."""
     text = "" if here is source.UNKNOWN else here.text()
-    for sign, method in _AUGMENTED.items():
-        target, found, value = text.partition(f" {sign} ")
-        if found and target.endswith("]") and "[" in target:
-            name, _, index = target.strip().partition("[")
-            return f"{name} = {name}.at[{index}.{method}({value.strip()})"
-    return "x = x.at[i].set(v); .add(v), .multiply(v), .max(v) ... for x[i] += v and its relatives"
+    try:
+        # A header without its body (`if c: x[0] = 1` has one) is no program, and half of a statement neither.
+        found = [node for node in ast.walk(ast.parse(text)) if _item_assigned(node) is not None]
+    except SyntaxError:
+        found = []
+    if len(found) != 1:  # which of two it was is not known
+        return "x = x.at[i].set(v); .add(v), .multiply(v), .max(v) ... for x[i] += v and its relatives"
+    node: Any = found[0]
+    item = _item_assigned(node)
+    name, index, value = [ast.get_source_segment(text, part) for part in (item.value, item.slice, node.value)]
+    change = _AUGMENTED.get(type(getattr(node, "op", None)))
+    if change is None:  # `=`, and what .at has no word for: x[i] %= v
+        value = value if isinstance(node, ast.Assign) else ast.unparse(ast.BinOp(_loaded(item), node.op, node.value))
+        change = "set"
+    return f"{name} = {name}.at[{index}].{change}({value})"
 
 
-_AUGMENTED = {"+=": "add", "-=": "subtract", "*=": "multiply", "/=": "divide", "**=": "power", "=": "set"}
+_AUGMENTED: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
+}  # fmt: skip
+
+
+def _item_assigned(node: ast.AST) -> Any:
+    """The `x[i]` that a statement assigns to, where it is one of the kind `x[i] = v` or `x[i] += v`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    target = node.target if isinstance(node, ast.AugAssign) else target
+    return target if isinstance(target, ast.Subscript) else None
+
+
+def _loaded(item: ast.Subscript) -> ast.expr:
+    """`x[i]` as an expression."""
+    return ast.Subscript(item.value, item.slice, ast.Load())
 
 
 def _delitem(self: Value, index: Any) -> None:

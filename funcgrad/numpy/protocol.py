@@ -1,7 +1,8 @@
 """NumPy's dispatch: `np.sin(x)`, `np.sum(x, axis=0)`, `np.where(...)` on an array or tracer call the function of that name here.
 
 A function without a counterpart raises and names the nearest one; so do arguments (`out=`, ...) that immutable
-arrays cannot honour.
+arrays cannot honour. What writes into a NumPy array (`w -= g`, `np.copyto(w, g)`, `np.add.at(w, i, g)`) or only shows or stores
+numbers is NumPy's own work: it gets the numbers, as long as there are some.
 """
 
 import difflib
@@ -12,6 +13,7 @@ import numpy as np
 
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._promote import NOT_FOREIGN
+from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 # NumPy's names that differ from those here.
@@ -25,15 +27,51 @@ _RENAMED = {
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 _ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 _ARRAYS = (Value, np.ndarray, np.generic)
+# Functions that change their first argument: NumPy's where that is NumPy's.
+_WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+# Functions that make no array, but text, a file or an answer about memory.
+_SHOWING = {
+    "array2string",
+    "array_repr",
+    "array_str",
+    "may_share_memory",
+    "save",
+    "savetxt",
+    "savez",
+    "savez_compressed",
+    "shares_memory",
+}
+
+
+def _to_numpy(x: Any) -> Any:
+    """Values as NumPy arrays, in sequences and dicts too; a traced value without numbers raises TracerArrayConversionError."""
+    if isinstance(x, Value):
+        return np.asarray(x)
+    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+        return type(x)([_to_numpy(item) for item in x])
+    return {key: _to_numpy(item) for key, item in x.items()} if isinstance(x, dict) else x
+
+
+def _numpys_own(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a ufunc writes into memory of NumPy only, and all of its operands have numbers."""
+    written = inputs[:1] if method == "at" else kwargs.get("out") or ()
+    if not any([x is not None for x in written]) or any([isinstance(x, Value) for x in written]):
+        return False
+    return not any([isinstance(x, Tracer) for x in (*inputs, *kwargs.values())])
 
 
 def _missing(name: str, module: types.ModuleType) -> TypeError:
-    near = difflib.get_close_matches(name, module.__all__, n=1, cutoff=0.5)
+    """The error for a function of NumPy that has no counterpart: the nearest one, and the way out where there are numbers."""
+    home, _, last = name.rpartition(".")
+    place = getattr(module, home, None) if home else module
+    names = getattr(place, "__all__", []) if isinstance(place, types.ModuleType) else []
+    near = difflib.get_close_matches(last, names, n=1, cutoff=0.75)
+    nearest = f"fnp.{home}.{near[0]}" if home and near else f"fnp.{near[0]}" if near else ""
     return TypeError(
         message(
             f"np.{name} was called with an array of funcgrad, and funcgrad.numpy has no {name}",
-            "the functions of funcgrad.numpy",
-            f"fnp.{near[0]}" if near else f"np.{name}(np.asarray(x)) outside of traced functions",
+            "the functions of funcgrad.numpy" + (f"; the nearest name is {nearest}" if nearest else ""),
+            f"np.{name}(np.asarray(x)) outside of traced functions, fg.pure_callback inside",
         )
     )
 
@@ -49,7 +87,13 @@ def _without_defaults(kwargs: dict[str, Any], name: str) -> dict[str, Any]:
         if key in ("casting", "subok") and value in ("same_kind", True):
             continue
         if key == "out":
-            raise TypeError(message(f"np.{name}: got out=", "no out: arrays of funcgrad are immutable", f"x = np.{name}(...)"))
+            raise TypeError(
+                message(
+                    f"np.{name}: got out=",
+                    "no out: arrays of funcgrad are immutable, and what is traced has no memory",
+                    f"x = np.{name}(...), or x = x + y for x += y",
+                )
+            )
         kept[key] = value
     return kept
 
@@ -61,6 +105,8 @@ def install(module: types.ModuleType) -> None:
         for x in inputs:
             if not isinstance(x, NOT_FOREIGN) and not isinstance(x, (list, tuple)):
                 return NotImplemented
+        if _numpys_own(ufunc, method, inputs, kwargs):
+            return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
         name = ufunc.__name__
         kwargs = _without_defaults(kwargs, name)
         inputs = tuple([module.asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs])
@@ -92,7 +138,7 @@ def install(module: types.ModuleType) -> None:
             message(
                 f"np.{name}.{method} was called with an array of funcgrad",
                 "ufunc calls, .reduce, .accumulate and .outer of the common ones",
-                "a function of funcgrad.numpy, or x.at[i].add(v) for np.add.at",
+                "a function of funcgrad.numpy, x.at[i].add(v) for np.add.at, or np.asarray(x) outside of traced functions",
             )
         )
 
@@ -101,6 +147,8 @@ def install(module: types.ModuleType) -> None:
             if not issubclass(t, _ARRAYS):
                 return NotImplemented
         name = func.__name__
+        if name in _SHOWING or name in _WRITING and args and isinstance(args[0], np.ndarray):
+            return func(*_to_numpy(args), **_to_numpy(kwargs))
         home = func.__module__ or ""
         place: Any = module
         for part in home.split(".")[1:]:

@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from funcgrad.core.aval import ShapedArray
-from funcgrad.core.errors import UnexpectedTracerError
+from funcgrad.core.errors import UnexpectedTracerError, made_at
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.value import Value
 
@@ -53,6 +53,15 @@ class Tracer(Value):
     def pick(self, kind: type) -> Any:
         """The `bool` or `int` by which the user's Python chooses its way, where a trace may be made for each way; else None."""
         return None
+
+    def __repr__(self) -> str:
+        """What `print(x)` in a traced function shows: the numbers where there are some, else shape, dtype and place."""
+        known = self.concrete()
+        return f"Traced({self.aval}{made_at(self)})" if known is None else f"Traced({known!r})"
+
+    def __str__(self) -> str:
+        known = self.concrete()
+        return repr(self) if known is None else str(known)
 
 
 class State(threading.local):

@@ -19,6 +19,16 @@ def test_grad_of_known_functions():
     np.testing.assert_allclose(g, np.log(x) + 1)
 
 
+@pytest.mark.parametrize("fun", [lambda x: x, lambda x: 3.0, lambda x: np.float64(2), lambda x: x.reshape(())], ids=str)
+@pytest.mark.parametrize("x", [1.0, np.float32(1), np.ones(()), 1j], ids=str)
+def test_gradients_are_arrays(fun, x):
+    """Also those that no operator made: of a function that gives back its argument, or a constant."""
+    if isinstance(x, complex):
+        fun = (lambda f: lambda z: fnp.real(f(z)))(fun)
+    for got in fg.value_and_grad(fun)(x), fg.vjp(fun, x)[1](fun(fnp.asarray(x)) * 0 + 1), fg.jit(fg.value_and_grad(fun))(x):
+        assert all([type(leaf) is fg.Array for leaf in fg.tree.leaves(got)])
+
+
 def test_no_perturbation_confusion():
     # d/dx [x * d/dy (x + y)] = 1
     f = lambda x: x * fg.grad(lambda y: x + y)(2.0)

@@ -1,5 +1,7 @@
 """Operators, conversions, methods and NumPy's dispatch on arrays and tracers."""
 
+import copy
+import io
 import operator
 
 import numpy as np
@@ -13,6 +15,8 @@ from funcgrad.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from funcgrad.core.source import UNKNOWN, Source
+from funcgrad.numpy.operators import rewrite_assignment
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod]
@@ -84,7 +88,14 @@ def test_conversions():
     assert len(fnp.asarray(X)) == 2 and [r.shape for r in fnp.asarray(X)] == [(3,), (3,)]
     assert 4.0 in fnp.asarray(X) and 9.0 not in fnp.asarray(X)
     assert f"{fnp.asarray(1.5):.2f}" == "1.50" and fnp.asarray(X).item(4) == 4.0 and fnp.asarray([7]).item() == 7
-    for bad in (lambda: bool(fnp.ones(2)), lambda: len(fnp.asarray(1)), lambda: iter(fnp.asarray(1)), lambda: hash(fnp.ones(2)), lambda: int(fnp.ones(2)), lambda: range(fnp.asarray(1.5))):
+    for bad in (
+        lambda: bool(fnp.ones(2)),
+        lambda: len(fnp.asarray(1)),
+        lambda: iter(fnp.asarray(1)),
+        lambda: hash(fnp.ones(2)),
+        lambda: int(fnp.ones(2)),
+        lambda: range(fnp.asarray(1.5)),
+    ):
         with pytest.raises((TypeError, ValueError)):
             bad()
 
@@ -145,7 +156,7 @@ def test_numpy_functions_dispatch(call):
 def test_dispatch_errors():
     x = fnp.asarray(X)
     with pytest.raises(TypeError, match="out"):
-        np.sin(x, out=np.zeros((2, 3)))
+        np.sin(X, out=x)
     with pytest.raises(TypeError, match="funcgrad.numpy has no"):
         np.busday_count(x, x)
     with pytest.raises(TypeError, match=r"x\.at"):
@@ -157,23 +168,114 @@ def test_dispatch_errors():
 def test_numpy_code_is_differentiable():
     g = fg.grad(lambda w: np.sum(np.tanh(X @ w) ** 2))(np.ones(3))
     h = 1e-6
-    slopes = [(np.sum(np.tanh(X @ (np.ones(3) + h * e)) ** 2) - np.sum(np.tanh(X @ (np.ones(3) - h * e)) ** 2)) / (2 * h) for e in np.eye(3)]
+    slopes = [
+        (np.sum(np.tanh(X @ (np.ones(3) + h * e)) ** 2) - np.sum(np.tanh(X @ (np.ones(3) - h * e)) ** 2)) / (2 * h)
+        for e in np.eye(3)
+    ]
     np.testing.assert_allclose(np.asarray(g), slopes, rtol=1e-6)
 
 
 def test_dtypes():
     assert fnp.float32 == np.float32 and np.dtype(fnp.int8) == np.int8 and fnp.float32(3).dtype == np.float32
-    assert fnp.issubdtype(fnp.bfloat16, fnp.floating) and not fnp.issubdtype(fnp.int32, fnp.floating) and fnp.issubdtype(np.float64, np.inexact)
+    assert (
+        fnp.issubdtype(fnp.bfloat16, fnp.floating)
+        and not fnp.issubdtype(fnp.int32, fnp.floating)
+        and fnp.issubdtype(np.float64, np.inexact)
+    )
     assert fnp.result_type(fnp.int64, fnp.float32) == np.float32 and fnp.result_type(1, np.int8) == np.int8
-    assert fnp.promote_types("float16", "bfloat16") == np.float32 and fnp.can_cast("int8", "int16") and not fnp.can_cast("float64", "float32")
-    assert fnp.isdtype(fnp.float32, "real floating") and fnp.isdtype("int8", ("bool", "integral")) and not fnp.isdtype("int8", "float32")
+    assert (
+        fnp.promote_types("float16", "bfloat16") == np.float32
+        and fnp.can_cast("int8", "int16")
+        and not fnp.can_cast("float64", "float32")
+    )
+    assert (
+        fnp.isdtype(fnp.float32, "real floating")
+        and fnp.isdtype("int8", ("bool", "integral"))
+        and not fnp.isdtype("int8", "float32")
+    )
     assert fnp.finfo("float32").bits == 32 and fnp.iinfo(fnp.uint8).max == 255
     assert isinstance(fnp.ones(2), fnp.ndarray) and not isinstance(np.ones(2), fnp.ndarray)
     assert fnp.array([1, 2]).dtype == np.int64 and fnp.array([1.0]).dtype == np.float32 and fnp.array([1j]).dtype == np.complex64
-    assert fnp.array([True]).dtype == bool and fnp.array(np.arange(2.0)).dtype == np.float64 and fnp.array([np.float64(1), 2]).dtype == np.float64
+    assert (
+        fnp.array([True]).dtype == bool
+        and fnp.array(np.arange(2.0)).dtype == np.float64
+        and fnp.array([np.float64(1), 2]).dtype == np.float64
+    )
     assert fnp.array([fnp.ones(2), fnp.zeros(2)]).shape == (2, 2) and fnp.array([[1], [2]], ndmin=3).shape == (1, 2, 1)
     with pytest.raises(ValueError, match="lengths|length"):
         fnp.array([[1], [1, 2]])
     with pytest.raises(TypeError):
         fnp.array(["a"])
     assert fg.jit(lambda x: fnp.array([x, 1.0]))(2.0).tolist() == [2, 1]
+
+
+WRITES = """w.__iadd__(x) w.__imul__(x) np.add(w,x,out=w) np.add.at(w,(i,i),x[0,0]) np.copyto(w,x) np.put(w,[0,1],x[0,:2]) np.putmask(w,X>0,x) np.place(w,X>0,x) np.fill_diagonal(w,x[0,:2]) np.put_along_axis(w,i[:1,None],x[:1,1:2],1)""".split()
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_numpy_writes_into_its_own_arrays(call):
+    """`w -= g` with a gradient, and its relatives: the memory is NumPy's, so NumPy does it, as soon as there are numbers."""
+    names = {"np": np, "X": X}
+    want, got = np.ones_like(X), np.ones_like(X)
+    eval(call, {**names, "w": want, "x": X, "i": np.array([0, 1])})
+    eval(call, {**names, "w": got, "x": fnp.asarray(X), "i": fnp.array([0, 1])})
+    np.testing.assert_array_equal(got, want)
+    assert not np.array_equal(got, np.ones_like(X))
+    with pytest.raises(TypeError):
+        fg.jit(lambda x: eval(call, {**names, "w": np.ones_like(X), "x": x, "i": np.array([0, 1])}))(X)
+
+
+@pytest.mark.parametrize(
+    "call", ["np.array2string(x)", "np.array_repr(x)[:6]", "np.savetxt(f,x)", "np.savez(f,a=x)", "np.shares_memory(x,x)"]
+)
+def test_numpy_shows_and_stores(call):
+    files = io.BytesIO(), io.BytesIO()
+    got = eval(call, {"np": np, "x": fnp.asarray(X), "f": files[0]})
+    assert got == eval(call, {"np": np, "x": X, "f": files[1]})
+    assert files[0].getvalue()[:20] == files[1].getvalue()[:20]
+
+
+def test_missing_functions_say_the_way_out():
+    x = fnp.asarray(X)
+    for call in (lambda: np.busday_count(x, x), lambda: np.busday_offset(x, 1)):
+        with pytest.raises(TypeError, match=r"(?s)has no .*Allowed.*np\.\w+\(np\.asarray\(x\)\)"):
+            call()
+
+
+ASSIGNMENTS = {
+    "x[0] = 1": "x = x.at[0].set(1)",
+    "x[0]=1": "x = x.at[0].set(1)",
+    "x[0, 1:]  += y[2]": "x = x.at[0, 1:].add(y[2])",
+    "x[i]**=2  # note": "x = x.at[i].power(2)",
+    "d['w'][0] = 5": "d['w'] = d['w'].at[0].set(5)",
+    "self.x[a[0]][b] -= f(x[1] == 2)": "self.x[a[0]] = self.x[a[0]].at[b].subtract(f(x[1] == 2))",
+    "x[0] %= 3": "x = x.at[0].set(x[0] % 3)",
+    "for i in range(3): x[i] = i": "x = x.at[i].set(i)",
+    "x[0], y = 1, 2": None,
+    "x[": None,
+    "x[0] = 1; y[0] = 2": None,
+}
+
+
+@pytest.mark.parametrize("line", ASSIGNMENTS)
+def test_rewritten_assignments(line, monkeypatch):
+    place = Source("script.py", 1, "<module>")
+    monkeypatch.setattr(Source, "text", lambda self: line)
+    assert rewrite_assignment(place) == (ASSIGNMENTS[line] or rewrite_assignment(UNKNOWN))
+
+
+def test_at_without_a_method():
+    x = fnp.ones(3)
+    with pytest.raises(AttributeError, match=r"(?s)no 'sub'.*add, subtract.*x\.at\[i\]\.subtract"):
+        x.at[0].sub(1)
+    with pytest.raises(AttributeError, match=r"x\.at\[i\]\.set"):
+        x.at.set(1)
+    assert not hasattr(x.at[0], "__len__") and copy.copy(x.at[0]).get() == 1
+
+
+def test_usual_slips():
+    x = fnp.ones(3)
+    with pytest.raises(TypeError, match=r"fnp\.concatenate\(\[x, y\]\)"):
+        fnp.concatenate(x, x)
+    with pytest.raises(TypeError, match=r"fnp\.zeros\(\(2, 3\)\)"):
+        fnp.ones(2, 3)

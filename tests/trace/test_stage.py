@@ -55,3 +55,21 @@ def test_an_exception_leaves_the_stack_as_it_was():
         with pytest.raises(KeyError, match="mine"):
             transform(bad)(np.ones(2))
         assert float(fnp.sin(0.0)) == 0.0
+
+
+def test_what_print_shows():
+    seen = []
+
+    def f(x):
+        seen.append((repr(x), str(x), f"{x}", f"{x.sum():.2f}"))
+        return (x * x).sum()
+
+    x = np.array([1.0, 2.0])
+    fg.grad(f)(x)  # there are numbers
+    fg.vmap(f)(x[None])
+    fg.jit(f)(x)
+    fg.jit(fg.grad(f))(x)
+    number = "Traced(Array([1., 2.], dtype=float64))", "[1. 2.]", "[1. 2.]", "3.00"
+    assert seen[0] == number
+    for known in seen[1:]:
+        assert known[0] == known[1] == known[2] == "Traced(f64[2])" and known[3].startswith("Traced(f64[]")
