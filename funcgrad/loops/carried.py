@@ -18,10 +18,11 @@ from funcgrad.ir.effects import has_effects
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
 from funcgrad.loops.draft import Draft, DraftCarry, DraftPass, DraftStore, Emitter
 from funcgrad.loops.elements import Labels, Unfit, Value, same_labels
-from funcgrad.loops.graph import Node, Random
+from funcgrad.loops.graph import Node, Number, Random, Ref
 from funcgrad.loops.scalarise import NO_SPACE, Memory, Scalarise, Space
+from funcgrad.loops.sums import Split, split
 from funcgrad.loops.tape import Tape
-from funcgrad.loops.templates import BOOL, INT64, KERNEL_DTYPES
+from funcgrad.loops.templates import BOOL, INT64, KERNEL_DTYPES, copy_template, fold_template, storage_dtype
 from funcgrad.loops.views import contiguous
 
 Grid = np.ndarray | None
@@ -212,10 +213,38 @@ def carried(eqn: Eqn, lowering: Any) -> bool:
     if any([0 in x.aval.shape or x.aval.dtype not in KERNEL_DTYPES for x in (*eqn.inputs, *eqn.outputs)]):
         return False
     try:
-        _add(eqn, lowering)
+        parted = split(eqn) if name == "scan" else None
+        if parted is None:
+            _add(eqn, lowering)
+        else:
+            _with_totals(parted, lowering)
     except Unfit:
         return False
     return True
+
+
+def _with_totals(parted: Split, lowering: Any) -> None:
+    """A loop with a sum for each lane, and the sums over lanes after it."""
+    graph = lowering.graph
+    for var in parted.zeros:
+        dtype = var.aval.dtype
+        zero = graph.map((), dtype, copy_template(storage_dtype(dtype)), (Number(dtype.type(0), dtype),))
+        lowering.env[var] = zero.view().broadcast(var.aval.shape, ())
+    _add(parted.eqn, lowering)
+    for result, total in parted.totals.items():
+        dtype, shape = result.aval.dtype, result.aval.shape
+        out = None if total.start is None else lowering.ref(total.start, len(shape))
+        for var, steps in total.parts:
+            v = lowering.env[var]
+            for step in steps:
+                v = lowering.fold(v, step, "add", dtype) if step.__class__ is tuple else step.primitive.loop.fn(v, **step.params)
+            part = Ref(v.node, v.offset, v.strides)
+            if out is None:
+                lowering.env[result] = v
+                break
+            node = graph.map(shape, dtype, fold_template("add", dtype), (out, part))
+            lowering.env[result] = node.view()
+            out = Ref(node, 0, node.strides)
 
 
 def _add(eqn: Eqn, lowering: Any) -> None:
