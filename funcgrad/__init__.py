@@ -25,6 +25,7 @@ from funcgrad.api.environment import print_environment_info
 from funcgrad.api.explain import explain
 from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
+from funcgrad.api.jet import jet
 from funcgrad.api.jit import clear_caches, jit
 from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
@@ -80,6 +81,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
     "lax",
