@@ -1,6 +1,6 @@
 """The floor of the interpreter stack: operators on Arrays answer at once from NumPy, compiling nothing.
 
-A call of a traced program (`jit` inside `grad`, for example) is the exception: it runs compiled.
+A call of a traced program (`jit` inside `grad`, for example) is the exception: it runs compiled, as long loops do.
 """
 
 from typing import Any
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.bridge.array import Array
+from funcgrad.bridge.eager_control import evaluate_control
 from funcgrad.bridge.nans import check_outputs
 from funcgrad.bridge.quiet import quiet, restore
 from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, literal_aval
 from funcgrad.core.config import config
-from funcgrad.ir.loop_rules import Call
+from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
 
@@ -43,6 +44,10 @@ class Evaluate(Interpreter):
         out_aval = prim.abstract(*avals, **params)
         if prim.loop.__class__ is Call and not config.disable_jit:
             return execute(params[prim.loop.name], args)
+        if prim.loop.__class__ is Loop:
+            outs = evaluate_control(self.apply, prim, args, out_aval, params)
+            if outs is not None:
+                return outs
         token = quiet()
         try:
             out = prim.numpy(*arrays, **params)

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.array import Array
+from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core import source
 from funcgrad.core.config import config
 from funcgrad.core.errors import NanError, describe, message
 from funcgrad.ir.effects import silent
-from funcgrad.ir.jaxpr import Jaxpr, Literal, subjaxprs
-from funcgrad.ir.loop_rules import Call
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, subjaxprs
+from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.trace.interpreter import floor, running
 
 
@@ -60,6 +60,29 @@ def _walk(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         else:
             outs = floor().apply(eqn.primitive, tuple(ins), eqn.params)
             outs = list(outs) if eqn.primitive.multiple_results else [outs]
+            if isinstance(eqn.primitive.loop, Loop) and any(map(has_nan, outs)):
+                _into(eqn, ins)
             check_outputs(eqn.primitive, outs, ins, eqn.source)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(x) for x in jaxpr.outvars]
+
+
+def _into(eqn: Eqn, ins: list[Any]) -> None:
+    """A loop or branch that gave a NaN, step by step, to the operator inside that gave the first."""
+    p, kind = eqn.params, eqn.primitive.loop.kind
+    if kind == "cond":
+        _walk(p["branches"][int(np.asarray(ins[0]))], ins[1:])
+    elif kind == "while":
+        c, b, state = (
+            ins[: p["cond_consts"]],
+            ins[p["cond_consts"] :][: p["body_consts"]],
+            ins[p["cond_consts"] + p["body_consts"] :],
+        )
+        while np.asarray(_walk(p["cond"], [*c, *state])[0]):
+            state = _walk(p["body"], [*b, *state])
+    else:
+        first, n = p["consts"], p["consts"] + p["carry"]
+        state = ins[first:n]
+        for i in range(p["length"])[:: -1 if p["reverse"] else 1]:
+            row = [from_numpy(np.asarray(x)[i]) for x in ins[n:]]
+            state = _walk(p["body"], [*ins[:first], *state, *row])[: p["carry"]]
