@@ -21,9 +21,9 @@ class Indexed:
     """`fn(b, *xs, **params) -> Expr` where the operands in `random` come as handles, read by `b.at(handle, indices)`.
     `random=None` means all of them.
 
-    `window` belongs to an operator that gives operand 0 with operand 1 written somewhere into it: `window(b, *starts) -> [Expr per
-    axis]`, where the element of operand 1 at hand (`b.index`, `b.extent`) goes in operand 0 (`b.target`), given operands 2 ...
-    A small window is written into operand 0's own memory where that is possible."""
+    `window` belongs to an operator that gives operand 0 with operand 1 written somewhere into it:
+    `window(b, *starts) -> [Expr per axis]`, where the element of operand 1 at hand (`b.index`, `b.extent`) goes in operand 0
+    (`b.target`), given operands 2 ... A small window is written into operand 0's own memory where that is possible."""
 
     fn: Callable[..., Any]
     random: tuple[int, ...] | None = None
