@@ -173,8 +173,8 @@ class Lane(Scalarise):
 class Carried:
     """What the node of a carried loop knows: its stages, what follows them, and how to draft them."""
 
-    def __init__(self, stages: list[Stage], last: list[Place], positions: int):
-        self.stages, self.last, self.positions = stages, last, positions
+    def __init__(self, stages: list[Stage], last: list[Place]):
+        self.stages, self.last = stages, last
 
     def __call__(self, node: Node) -> list[Draft]:
         """The draft: a pass for each loop, and one for what is stored at the end."""
@@ -182,7 +182,7 @@ class Carried:
         wanted = [r.must or bool(r.uses) for r in node.results]
         draft = Draft(node.space, (n - 1,) if self.stages else None)
         emitter = Emitter(draft, None)
-        positions = tuple([(0, tuple([int(i == a) for i in range(n)])) for a in range(self.positions)])
+        positions = tuple([(0, tuple([int(i == a) for i in range(n)])) for a in range(n)])
         numbers, _ = emitter.apply(node, node.template, node.args, positions)
 
         def stores(places: list[Place]) -> list[DraftStore]:
@@ -271,7 +271,7 @@ def _add(eqn: Eqn, lowering: Any) -> None:
         else:
             last += _places(lane, k, out, strides, {}, 0, 0)
     extents = tuple([labels.extent[r] for r in space.lanes]) + ((lane.length or 1,) if space.steps else ())
-    _node(eqn, lowering, extents, tape, Carried(stages, last, len(space.lanes)))
+    _node(eqn, lowering, extents, tape, Carried(stages, last))
 
 
 def _memory(lowering: Any, x: Any) -> Any:

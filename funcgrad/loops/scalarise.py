@@ -163,6 +163,8 @@ class Scalarise:
                 k = numbers[attr]
             elif op == "index":
                 k = self.index(labels[attr], place[attr])
+            elif op == "target":
+                k = numbers[attr]
             elif op == "extent":
                 k = self.extent(labels[attr], shape[attr])
             elif op == "size":
@@ -303,11 +305,46 @@ class Scalarise:
                 places.append(self.index(label, 0))
         if x.step:
             shape.append(x.steps)
-            strides.append(abs(x.step))
-            raise Unfit("a slice of xs is read at computed places")
+            strides.append(x.step)
+            places.append(tape.plain("index", INT64, (), len(self.space.lanes)))
         key = (x.node.id, x.offset, tuple(shape), tuple(strides))
         number = tape.random(key, Random(x.node, x.offset, tuple(shape), tuple(strides)))
         return tape.plain("at", storage_dtype(x.node.dtype), tuple(places), number)
+
+    def scatter(self, eqn: Eqn, rule: rules.Scatter, args: list[Any]) -> list[Value]:
+        """Each update goes to one place: known, or found by comparing."""
+        x, indices, updates = self.value(args[0]), args[1], self.value(args[2])
+        dtype = eqn.inputs[0].aval.dtype
+        body = template(rule.fn, (eqn.inputs[1].aval.dtype,), (INT64,), eqn.params, (len(eqn.inputs[1].aval.shape),))
+        body = body._replace(outs=body.outs if body.guard is None else (*body.outs, body.guard))
+        indices = self.handle(0, indices, body, list(updates.labels), updates.shape)
+        for axis, k in enumerate(body.outs[: x.ndim]):
+            op, _, _, attr = body.instrs[k]
+            if op == "index" and updates.shape[attr] == x.shape[axis]:
+                self.ctx.unify(x.labels[axis], updates.labels[attr])
+                continue
+            self.ctx.touch(x.labels[axis])
+            if op == "index":
+                self.ctx.touch(updates.labels[attr])
+        if self.tape is None:
+            return [Value(self.ctx, x.shape, x.labels, None)]
+        grid, new = np.array(self.grid(x)), self.grid(updates)
+        targets = [self.size(x, a) for a in range(x.ndim)]
+        combine = None if rule.combine is None else fold_template(rule.combine, dtype)
+        for place in np.ndindex(new.shape):
+            found = self.apply(body, targets, list(updates.labels), updates.shape, place, [indices], eqn)
+            guard = found[x.ndim] if len(found) > x.ndim else None
+            for to in np.ndindex(grid.shape):
+                here = guard
+                for axis, (i, k) in enumerate(zip(found, to, strict=False)):
+                    if not self.ctx.lane(x.labels[axis]):
+                        same = self.tape.add("eq", BOOL, (i, self.tape.int64(k)))
+                        here = same if here is None else self.tape.add("and", BOOL, (here, same))
+                old, value = int(grid[to]), int(new[place])
+                if combine is not None:
+                    value = self.apply(combine, [old, value], [], (), (), [], None)[0]
+                grid[to] = value if here is None else self.tape.add("select", storage_dtype(dtype), (here, value, old))
+        return [Value(self.ctx, x.shape, x.labels, grid)]
 
     # --- the other families ------------------------------------------------------------------------------------
 
@@ -318,24 +355,41 @@ class Scalarise:
         return [self.value(x) for x in args]
 
     def reduce(self, eqn: Eqn, rule: rules.Reduce, args: list[Any]) -> list[Value]:
-        if rule.op in ("argmax", "argmin"):
-            raise Unfit(f"{rule.op} inside")
         x, out = self.value(args[0]), eqn.outputs[0].aval
-        axes = tuple(eqn.params["axes"])
+        axes, place_of = tuple(eqn.params["axes"]), rule.op in ("argmax", "argmin")
         for a in axes:
             self.ctx.touch(x.labels[a])
-        (x,) = self.elementwise(cast_template(eqn.inputs[0].aval.dtype, out.dtype), [x], x.shape)
+        if not place_of:
+            (x,) = self.elementwise(cast_template(eqn.inputs[0].aval.dtype, out.dtype), [x], x.shape)
         labels = [label for a, label in enumerate(x.labels) if a not in axes]
         if self.tape is None:
             return [Value(self.ctx, out.shape, labels, None)]
         kept = [a for a in range(x.ndim) if a not in axes]
         grid = self.grid(x).transpose([*kept, *axes])
         rows = grid.reshape([*grid.shape[: len(kept)], -1])
-        fold = fold_template(rule.op, out.dtype)
         result = np.empty(rows.shape[:-1], int)
         for place in np.ndindex(result.shape):
-            result[place] = self.folded(fold, [int(k) for k in rows[place]])
+            numbers = [int(k) for k in rows[place]]
+            if place_of:
+                result[place] = self.best(rule.op, numbers, out.dtype)
+            else:
+                result[place] = self.folded(fold_template(rule.op, out.dtype), numbers)
         return [Value(self.ctx, out.shape, labels, result)]
+
+    def best(self, op: str, numbers: list[int], dtype: np.dtype) -> int:
+        """The place of the first of the largest (or the first NaN)."""
+        tape = self.tape
+        assert tape is not None
+        kind = tape.instrs[numbers[0]][1]
+        best, where = numbers[0], tape.const(0, dtype)
+        for k, x in enumerate(numbers[1:], 1):
+            better = tape.add("gt" if op == "argmax" else "lt", BOOL, (x, best))
+            if kind.kind == "f":
+                nan = tape.add("and", BOOL, (tape.add("ne", BOOL, (x, x)), tape.add("eq", BOOL, (best, best))))
+                better = tape.add("or", BOOL, (better, nan))
+            best = tape.add("select", kind, (better, x, best))
+            where = tape.add("select", dtype, (better, tape.const(k, dtype), where))
+        return where
 
     def folded(self, fold: Template, numbers: list[int]) -> int:
         """A fold of a few values, as a balanced tree."""
@@ -477,6 +531,7 @@ _RULES: dict[type, Any] = {
     rules.View: Scalarise.view,
     rules.Reduce: Scalarise.reduce,
     rules.Scan: Scalarise.running,
+    rules.Scatter: Scalarise.scatter,
     rules.Assemble: Scalarise.assemble,
     rules.Dot: Scalarise.dot,
     rules.Fence: Scalarise.fence,

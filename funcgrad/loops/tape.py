@@ -31,6 +31,10 @@ class Tape:
         instrs = self.instrs
         if op == "select" and instrs[args[0]][0] == "const":
             return args[1] if instrs[args[0]][3] else args[2]
+        if op == "and" and dtype == BOOL:
+            for x, y in (args, args[::-1]):
+                if instrs[x][0] == "const":
+                    return y if instrs[x][3] else x
         if args and op in scalar.BINARY and all([instrs[a][0] == "const" and instrs[a][1].kind in "bi" for a in args]):
             with np.errstate(all="ignore"):
                 value = scalar.BINARY[op](*[np.asarray(instrs[a][3], instrs[a][1]) for a in args])
