@@ -19,7 +19,8 @@ from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
 from funcgrad.loops.draft import Draft, DraftCarry, DraftPass, DraftStore, Emitter
 from funcgrad.loops.elements import Labels, Unfit, Value, same_labels
 from funcgrad.loops.graph import Node, Number, Random, Ref
-from funcgrad.loops.scalarise import NO_SPACE, Memory, Scalarise, Space
+from funcgrad.loops.reader import NO_SPACE, Memory, Space
+from funcgrad.loops.scalarise import Scalarise
 from funcgrad.loops.sums import Split, split
 from funcgrad.loops.tape import Tape
 from funcgrad.loops.templates import BOOL, INT64, KERNEL_DTYPES, copy_template, fold_template, storage_dtype
