@@ -27,6 +27,7 @@ from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
 from funcgrad.api.jet import jet
 from funcgrad.api.jit import clear_caches, jit
+from funcgrad.api.numba_kernel import numba_kernel
 from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
 from funcgrad.api.vectorize import vmap
@@ -92,6 +93,7 @@ __all__ = [
     "make_jaxpr",
     "named_scope",
     "nn",
+    "numba_kernel",
     "numpy",
     "numpy_rank_promotion",
     "print_environment_info",

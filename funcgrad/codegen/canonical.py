@@ -156,6 +156,8 @@ class _Numbering:
         code = CODES.get(expr.dtype) or code_of(expr.dtype)
         if op == "const":
             attr = _constant(attr, expr.dtype)
+        elif op == "external":
+            attr = attr.name
         elif op == "threefry_hi" or op == "threefry_lo":
             # Both words come from one block: one node computes it as a u64, two read its halves.
             block = self.add(("threefry", "u64", None, args))

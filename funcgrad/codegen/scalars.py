@@ -237,7 +237,9 @@ class Scalars:
         return (name, ATOM) if name else texts[number]
 
     def _spelling(self, number: int):
-        op, code, _, args = self.form.nodes[number]
+        op, code, attr, args = self.form.nodes[number]
+        if op == "external":
+            return self.target.external(attr, len(args))
         key = args[1] if op == "select" else args[0]
         if op == "check":
             return self.target.spelling("check", "i64")

@@ -63,6 +63,12 @@ class Target:
     flat_arrays: bool  # buffers are typed flat arrays given one by one, not a table of pointers
     memo: dict = field(default_factory=dict, compare=False, repr=False)  # key of a nest -> Source
 
+    def external(self, name: str, arity: int) -> Spelling:
+        """The call of a user's function, which is known by its name where kernels are linked."""
+        if self.flat_arrays:
+            raise TypeError(f"kernel: got a user's function; on {self.name} they are not linked; run this program on the CPU")
+        return call(name, arity)
+
     def spelling(self, op: str, code: str) -> Spelling:
         found = self.spellings.get((op, code))
         if found is None:

@@ -5,7 +5,7 @@ that neither wing imports the other. `loops/lower.py` reads them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -94,7 +94,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Host:
-    """Runs `primitive.numpy` between two native stretches: what a library does better, or no kernel can."""
+    """Runs `primitive.numpy` between two native stretches: what a library does better, or no kernel can.
+
+    `into(ins, outs, **params)`, where given, runs in its place and writes its results into the arrays `outs`."""
+
+    into: Callable[..., None] | None = None
+
+
+@dataclass(frozen=True)
+class External:
+    """A user's function of scalars: `name` in machine code, which says its content and types; `call(*arrays)` is its meaning."""
+
+    name: str
+    call: Callable[..., Any] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)

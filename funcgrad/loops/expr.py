@@ -35,7 +35,8 @@ BINARY = frozenset(
 # select(c, x, y) is x where c holds; cast converts the value and bitcast the bits, both to `dtype`;
 # check(i, n) [check number] is i when 0 <= i < n, otherwise it records an IndexError and is 0;
 # threefry_hi / _lo (k0, k1, c0, c1) are the two uint32 words of one Threefry-2x32-20 block.
-OTHER = frozenset({"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo"})
+# external [External] is a function of the user's own, of scalars.
+OTHER = frozenset({"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo", "external"})
 
 OPS = LEAVES | UNARY | BINARY | OTHER
 

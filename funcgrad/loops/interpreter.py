@@ -336,6 +336,8 @@ class _Kernel:
             return scalar.threefry(*args)[op == "threefry_lo"]
         if op == "check":
             return self.check(e, *args)
+        if op == "external":
+            return e.attr.call(*args)
         leaf = {"const": lambda: e.attr, "param": lambda: self.params[e.attr], "extent": lambda: self.extents[e.attr]}
         if op in leaf:
             return leaf[op]()

@@ -5,7 +5,7 @@ maps, pointwise ones become templates applied at every index, and what kernels c
 node. Nothing is decided here about what exists in memory, except where memory is what an operator needs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,19 @@ class HostCall:
         self.primitive, self.params, self.literals = primitive, params, literals
 
     def __call__(self, *arrays: np.ndarray) -> Any:
-        rest = iter(arrays)
-        args = [next(rest) if x is None else x for x in self.literals]
         with np.errstate(all="ignore"):
-            return self.primitive.numpy(*args, **self.params)
+            return self.primitive.numpy(*self.operands(arrays), **self.params)
+
+    def operands(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        rest = iter(arrays)
+        return [next(rest) if x is None else x for x in self.literals]
+
+    def into(self, ins: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
+        """Write the results where they are to be, if the primitive can; whether it did."""
+        into = getattr(self.primitive.loop, "into", None)
+        if into is not None:
+            into(self.operands(ins), outs, **self.params)
+        return into is not None
 
 
 class Lowering:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.core.dtypes import KEY
+from funcgrad.ir.loop_rules import External
 from funcgrad.loops.expr import BINARY, OTHER, UNARY, Expr
 
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
@@ -27,7 +28,7 @@ _COSTS |= dict.fromkeys(("exp", "exp2", "log", "log1p", "expm1", "cbrt", "logist
 _COSTS |= dict.fromkeys(("sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "acosh", "atanh"), 14.0)
 _COSTS |= dict.fromkeys(("asin", "acos", "atan", "atan2", "erf_inv", "pow", "lgamma", "digamma", "nextafter"), 20.0)
 _COSTS |= dict.fromkeys(("threefry_hi", "threefry_lo"), 12.0)
-_COSTS |= {"at": 6.0, "check": 1.0}
+_COSTS |= {"at": 6.0, "check": 1.0, "external": 20.0}
 
 _REAL = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 _COMPLEX = {real: c for c, real in _REAL.items()}
@@ -121,6 +122,10 @@ class Builder:
     def check(self, i: Any, size: Any, message: str) -> Expr:
         """`i`, if 0 <= i < size; otherwise the call raises IndexError(message) and `i` reads as 0."""
         return Expr("check", INT64, (self._int64(i), self._int64(size)), message)
+
+    def external(self, function: External, dtype: Any, *xs: Expr) -> Expr:
+        """The user's function of `xs`, which gives a `dtype`."""
+        return Expr("external", np.dtype(dtype), xs, function)
 
     def guard(self, condition: Expr) -> None:
         """The element is stored only where all `condition`s hold (scatter)."""

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
+from typing import Any, NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -37,9 +38,13 @@ KERNEL_ARGUMENTS = (pointers.TABLE, pointers.DIMS, types.int64, types.int64, poi
 HELPER = "fg.helper."
 # What a kernel may leave for the loader to find: the C library's part that LLVM itself calls.
 EXTERNAL = frozenset("fmod fmodf memset memcpy memmove".split())
+EXTERNAL |= frozenset("hypot hypotf tgamma tgammaf log2 log2f log10 log10f".split())  # what users' functions call
 
 _ALIAS = re.compile(r", !(?:alias\.scope|noalias) !\d+")
 _FLOAT_OP = re.compile(r"= (fadd|fsub|fmul) (?=float|double)")
+USER = "fg.user."
+_USER_USE = re.compile(r'@"(fg\.user\.user_[0-9a-f]+)"')
+_USER_NAME = re.compile(r"\b(user_[0-9a-f]{32})\(")
 _HELPER_USE = re.compile(r'@"(fg\.helper\.[^"]+)"')
 
 
@@ -123,6 +128,30 @@ def _prepare(text: str):
 # ---- helpers ------------------------------------------------------------------------------------------------
 
 
+class Linked(NamedTuple):
+    """A function from elsewhere that kernels may call: codes of its arguments and result, and its LLVM code."""
+
+    args: tuple[str, ...]
+    result: str
+    bitcode: bytes
+
+
+# Functions of the user's, by name (user_kernels.py puts them here). A name says the content.
+EXTERNALS: dict[str, Linked] = {}
+
+
+def digest_of(text: str) -> str:
+    """A key for the disk cache: `text`, and what all object code depends on."""
+    return _digest(text, ())
+
+
+def _absorb(module, symbol: str) -> None:
+    """A function that was linked in is to be inlined."""
+    function = module.get_function(symbol)
+    function.linkage = "internal"
+    function.add_function_attribute("alwaysinline")
+
+
 class _Helpers:
     """Bitcode of the helpers that this process has used."""
 
@@ -159,9 +188,10 @@ class _Helpers:
         """Bring the helpers that `text` calls into `module`, to be inlined."""
         for symbol in sorted(set(_HELPER_USE.findall(text)) - {but}):
             module.link_in(llvm.parse_bitcode(self.bitcode(symbol.removeprefix(HELPER))))
-            function = module.get_function(symbol)
-            function.linkage = "internal"
-            function.add_function_attribute("alwaysinline")
+            _absorb(module, symbol)
+        for symbol in sorted(set(_USER_USE.findall(text))):
+            module.link_in(llvm.parse_bitcode(EXTERNALS[symbol.removeprefix(USER)].bitcode))
+            _absorb(module, symbol)
 
 
 _helpers = _Helpers()
@@ -175,14 +205,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _helper_word(name: str) -> Word:
+def _helper_word(name: str, helper: Any = None, prefix: str = HELPER) -> Word:
     """A helper as a word: a call that the linker resolves."""
-    helper = HELPERS[name]
+    helper = helper or HELPERS[name]
     arguments, result = tuple(DTYPES[code] for code in helper.args), DTYPES[helper.result]
 
     def build(context, builder, sig, values):
         kind = context.call_conv.get_function_type(result, arguments)
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, HELPER + name), values)
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, prefix + name), values)
 
     def typer(typingctx, *given):
         if tuple(types.unliteral(t) for t in given) == arguments:
@@ -218,7 +248,7 @@ def symbol_of(key: str) -> str:
 
 def function_from(source: str) -> FunctionType:
     """The function that a source defines."""
-    names = dict(NAMES)
+    names = NAMES | {name: _helper_word(name, EXTERNALS[name], USER) for name in set(_USER_NAME.findall(source))}
     exec(compile(source, "<kernel>", "exec"), names)
     made = [v for v in names.values() if isinstance(v, FunctionType) and v.__code__.co_filename == "<kernel>"]
     if len(made) != 1:

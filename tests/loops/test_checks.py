@@ -128,7 +128,7 @@ def test_arrays_do_not_meet_in_the_arena(lives, fine):
 
 def test_the_interpreter_knows_every_op():
     leaves = {"const", "param", "index", "extent", "load", "acc", "carry"}
-    other = {"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo"}
+    other = {"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo", "external"}
     assert set(UNARY) | set(BINARY) | leaves | other == OPS
 
 
