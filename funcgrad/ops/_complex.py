@@ -1,7 +1,7 @@
 """Complex functions as scalar expressions of real ones, for kernels: a kernel's elementary functions are real.
 
 `b` is the builder of loop rules, z a complex expression. The formulas for the inverse functions are Kahan's (Branch cuts for
-complex elementary functions, 1987), with his choice of signs on the cuts; infinite parts are not treated one by one.
+complex elementary functions, 1987), with his choice of signs on the cuts; their infinite parts are not treated one by one.
 """
 
 from collections.abc import Callable
@@ -127,27 +127,35 @@ def sqrt(b: Any, z: Any) -> Any:
     zero = b.eq(t, 0)
     other = b.select(zero, b.abs(y), b.div(b.abs(y), b.mul(b.select(zero, 1, t), 2)))
     right = b.ge(x, 0)
-    return b.complex(b.select(right, t, other), copysign(b, b.select(right, other, t), y))
+    infinity = b.const(np.inf, x.dtype)
+    high = b.eq(b.abs(y), infinity)  # then both parts are infinite, whatever x is
+    real, imag = b.select(right, t, other), b.select(right, other, t)
+    return b.complex(b.select(high, infinity, real), copysign(b, b.select(high, infinity, imag), y))
+
+
+def _zero_wins(b: Any, large: Any, factor: Any) -> Any:
+    """large * factor, where a factor of 0 makes it 0 (with the sign of the product) also if `large` has overflowed."""
+    return b.mul(b.select(b.eq(factor, 0), b.max(b.min(large, 1), -1), large), factor)
 
 
 def sin(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(b.mul(b.sin(x), b.cosh(y)), b.mul(b.cos(x), b.sinh(y)))
+    return b.complex(_zero_wins(b, b.cosh(y), b.sin(x)), _zero_wins(b, b.sinh(y), b.cos(x)))
 
 
 def cos(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(b.mul(b.cos(x), b.cosh(y)), b.neg(b.mul(b.sin(x), b.sinh(y))))
+    return b.complex(_zero_wins(b, b.cosh(y), b.cos(x)), b.neg(_zero_wins(b, b.sinh(y), b.sin(x))))
 
 
 def sinh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(b.mul(b.sinh(x), b.cos(y)), b.mul(b.cosh(x), b.sin(y)))
+    return b.complex(_zero_wins(b, b.sinh(x), b.cos(y)), _zero_wins(b, b.cosh(x), b.sin(y)))
 
 
 def cosh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(b.mul(b.cosh(x), b.cos(y)), b.mul(b.sinh(x), b.sin(y)))
+    return b.complex(_zero_wins(b, b.cosh(x), b.cos(y)), _zero_wins(b, b.sinh(x), b.sin(y)))
 
 
 def tanh(b: Any, z: Any) -> Any:
@@ -219,7 +227,10 @@ def atanh(b: Any, z: Any) -> Any:
     near = b.sub(1, size)
     real = b.mul(b.log1p(b.div(b.mul(size, 4), b.add(b.mul(near, near), square))), 0.25)
     imag = b.mul(b.atan2(b.mul(y, 2), b.sub(b.mul(less, b.add(x, 1)), square)), 0.5)
-    return b.complex(copysign(b, real, x), imag)
+    infinity = b.const(np.inf, x.dtype)
+    far = b.or_(b.eq(size, infinity), b.eq(b.abs(y), infinity))
+    quarter = copysign(b, b.const(np.pi / 2, x.dtype), y)
+    return b.complex(copysign(b, b.select(far, 0, real), x), b.select(far, quarter, imag))
 
 
 asinh = _turned(asin)

@@ -204,6 +204,20 @@ def test_complex_formulas_on_the_plane():
         assert error.max() < 2e-15, (name, z[fine][error.argmax()])
 
 
+def test_complex_formulas_at_infinity_and_beyond_the_exponent():
+    """Infinite parts, and overflow next to an exact zero, are as NumPy (C99, Annex G) has them."""
+    parts = [0.0, -0.0, 1.0, -1.0, 2.5, 1e300, inf, -inf, nan]
+    z = np.array([complex(x, y) for x in parts for y in parts])
+    for name in "sinh cosh sin cos sqrt atanh atan log1p expm1 square".split():
+        op = getattr(ew, name)
+        want, got = np.asarray(op(arr(z, np.complex128))), loops(op, z)
+        for side in (np.real, np.imag):
+            w, g = side(want), side(got)
+            sane = ~np.isnan(want.real) & ~np.isnan(want.imag)
+            np.testing.assert_allclose(g[sane], w[sane], rtol=1e-14, atol=1e-290, err_msg=name)
+            assert np.isnan(got[np.isnan(z) & ~np.isinf(z)]).all(), name
+
+
 def test_special_functions_have_known_values():
     x = [0.3, 1.7, 4.2]
     for op, want in ((ew.erf, mpmath.erf), (ew.erfc, mpmath.erfc), (ew.lgamma, mpmath.loggamma), (ew.digamma, mpmath.digamma)):
