@@ -304,7 +304,7 @@ def scatter_numpy(
         # One window: a slice.
         if inside is None or inside.all():
             corner = [int(starts[d].reshape(())) if d in starts else 0 for d in range(operand.ndim)]
-            part = out[tuple([slice(c, c + s) for c, s in zip(corner, sizes, strict=True)])]
+            part = out[(*[slice(c, c + s) for c, s in zip(corner, sizes, strict=True)], ...)]  # a view of a 0-d array too
             order = [a for a in plan.window if a is not None]
             new = updates.transpose(plan.places + tuple(order)).reshape(part.shape)
             part[...] = new if combine is None else _UFUNCS[combine](part, new)

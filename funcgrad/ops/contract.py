@@ -15,7 +15,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Dot
-from funcgrad.ops._family import bilinear, transpose
+from funcgrad.ops._family import bilinear, check_dtypes, transpose
 from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.convert import convert
 from funcgrad.trace.value import aval_of
@@ -33,6 +33,7 @@ def _abstract(
     x: ShapedArray, y: ShapedArray, *, dimension_numbers: Numbers, preferred_element_type: np.dtype | None = None
 ) -> ShapedArray:
     (xc, yc), (xb, yb) = dimension_numbers
+    check_dtypes("dot_general", dt.BOOLS | dt.NUMBERS, x, y)
     if x.dtype != y.dtype:
         raise DtypeError(
             message(

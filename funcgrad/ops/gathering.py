@@ -146,12 +146,15 @@ _CASES = [
     ((2, 4, 3), (2, 2, 1), GatherDimensionNumbers((2,), (1,), (1,), (0,), (0,)), (1, 1, 3)),
     ((3, 2), (0, 1), GatherDimensionNumbers((1,), (0,), (0,)), (1, 2)),
     ((3,), (1,), GatherDimensionNumbers((), (0,), (0,)), (1,)),
+    ((), (0,), GatherDimensionNumbers((), (), ()), ()),
 ]
 
 
 def _indices(rng: np.random.Generator, shape: tuple[int, ...], numbers: Any, operand: tuple[int, ...], sizes: Any) -> np.ndarray:
     """Places within the operand."""
     room = [operand[d] - sizes[d] + 1 for d in numbers.start_index_map]
+    if not room:
+        return np.zeros(shape, np.int64)
     return np.stack([rng.integers(0, n, shape[:-1]) for n in room], -1).reshape(shape)
 
 

@@ -18,6 +18,7 @@ from funcgrad.ops._family import (
     add,
     broadcast_in_dim,
     check_axes,
+    check_dtypes,
     like,
     reduce_or,
     reduce_sum,
@@ -203,6 +204,7 @@ def _arg_numpy(find: Callable[..., Any]) -> Callable[..., Any]:
 
 def _arg_abstract(name: str) -> Callable[..., ShapedArray]:
     def abstract(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> ShapedArray:
+        check_dtypes(name, dt.BOOLS | dt.REALS, x)
         check_axes(name, x, axes)
         if len(axes) != 1:
             raise UsageError(

@@ -16,7 +16,18 @@ from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Assemble, Indexed
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import batch_at, broadcast_in_dim, full, linear, move_dim, reduce_sum, reshape, transpose, zeros
+from funcgrad.ops._family import (
+    batch_at,
+    broadcast_in_dim,
+    check_dtypes,
+    full,
+    linear,
+    move_dim,
+    reduce_sum,
+    reshape,
+    transpose,
+    zeros,
+)
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import sub
 from funcgrad.ops.select import select_n
@@ -120,6 +131,7 @@ def _padded(n: int, low: int, high: int, interior: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _pad_abstract(x: ShapedArray, value: ShapedArray, *, padding_config: tuple[tuple[int, int, int], ...]) -> ShapedArray:
+    check_dtypes("pad", dt.ANY - dt.KEYS, x)
     if value.shape != () or x.dtype != value.dtype:
         raise DtypeError(
             message(

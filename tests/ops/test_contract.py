@@ -14,6 +14,8 @@ import funcgrad.ops as ops
 from funcgrad.api.jit import jit
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.aval import shaped
+from funcgrad.core.errors import DtypeError, ShapeError
 from funcgrad.ir.check import check
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.primitive import REGISTRY, LinearArg
@@ -65,6 +67,20 @@ def close(got, want, tolerance=1e-6, what=""):
     else:
         wide = np.complex128 if got.dtype.kind == "c" else np.float64
         np.testing.assert_allclose(got.astype(wide), want.astype(wide), rtol=tolerance, atol=tolerance, err_msg=what)
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_dtypes_that_it_does_not_list_are_refused(name):
+    """Before anything runs, so that eager and compiled calls say the same."""
+    p = PRIMITIVES[name]
+    base = dt.float32 if dt.float32 in p.dtypes else min(p.dtypes, key=str)
+    for dtype in sorted((dt.ANY | dt.BOOLS | {dt.KEY}) - p.dtypes, key=str):
+        for args, params in cases(name, base):
+            avals = [from_numpy(a).aval for a in args]
+            if any(a.dtype == base for a in avals):
+                other = [shaped(a.shape, dtype) if a.dtype == base else a for a in avals]
+                with pytest.raises((DtypeError, ShapeError)):
+                    p.abstract(*other, **params)
 
 
 @pytest.mark.parametrize("pair", pairs(DTYPES), ids=ids)
