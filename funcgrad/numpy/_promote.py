@@ -20,7 +20,7 @@ from funcgrad.core.errors import DtypeError, ShapeError, describe, message
 from funcgrad.numpy._axes import title
 from funcgrad.ops.elementwise import convert_element_type
 from funcgrad.ops.shape import broadcast_in_dim
-from funcgrad.trace.value import Value, aval_of
+from funcgrad.trace.value import Value, aval_of, literal_aval
 
 # Python scalars by the category that they have in promotion, and back.
 PYTHON_SCALARS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
@@ -124,10 +124,21 @@ def _join(xs: Sequence[Any]) -> tuple[np.dtype, bool]:
 
 
 def _cast_all(xs: Sequence[Any], dtype: np.dtype, weak: bool) -> list[Any]:
-    if weak and not any(isinstance(x, Value) for x in xs):
-        python = _PYTHON_TYPES[dt.category(dtype)]
+    if not weak:
+        return [cast(x, dtype) for x in xs]
+    # Python scalars and what was computed of them alone: the result yields to arrays as they do.
+    python = _PYTHON_TYPES[dt.category(dtype)]
+    if not any(isinstance(x, Value) for x in xs):
         return [python(x) for x in xs]
-    return [cast(x, dtype) for x in xs]
+    kept = literal_aval(python(0)).dtype == dtype
+    found: list[Any] = []
+    for x in xs:
+        if not isinstance(x, Value):
+            exact = _literal(x, dtype)  # raises where the number does not fit
+            found.append(python(x) if kept else exact)
+        else:
+            found.append(x if x.aval.dtype == dtype else convert_element_type(x, new_dtype=dtype, weak_type=True))
+    return found
 
 
 def common_dtype(*xs: Any) -> list[Any]:

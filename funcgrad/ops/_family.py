@@ -168,7 +168,7 @@ def elementwise(
         if first not in dtypes:
             check_dtypes(name, dtypes, *avals)
         out = first if result is None else result if isinstance(result, np.dtype) else result(first, **params)
-        weak = result is None and all([a.weak_type for a in avals])
+        weak = not isinstance(result, np.dtype) and all([a.weak_type for a in avals])  # a part of a weak number is weak
         if len(avals) == 1:
             return shaped(avals[0].shape, out, weak)
         return shaped(elementwise_shape(name, avals), out, weak)

@@ -209,6 +209,27 @@ def test_promotion(a, b, expected):
     assert (y + x).dtype == fnp.dtype(expected)
 
 
+@pytest.mark.parametrize("python", [3, 2.5, 1.5 + 1j])
+def test_what_is_made_of_python_scalars_alone_stays_weak(python):
+    """Under a trace as in Python itself: a traced learning rate never widens the array that it multiplies."""
+    steps = {
+        "x * 2": lambda x: x * 2, "2.5 - x": lambda x: 2.5 - x, "x ** 2": lambda x: x**2, "x / 3": lambda x: x / 3,
+        "abs": abs, "maximum": lambda x: fnp.maximum(x.real, 0), "clip": lambda x: fnp.clip(x.real, 0, 1),
+        "where": lambda x: fnp.where(x != 0, x, 1), "floor": lambda x: x.real // 2, "sqrt": fnp.sqrt, "x + x": lambda x: x + x,
+        "mixed": lambda x: x * 0.5 + 1, "arctan2": lambda x: fnp.arctan2(x.real, 2),
+    }  # fmt: skip
+    for name, step in steps.items():
+        weak = fg.jit(step)(python)
+        assert weak.weak_type, name
+        for dtype in ("bfloat16", "float16", "float64"):
+            kind = fnp.promote_types(dtype, "complex64") if weak.dtype.kind == "c" else fnp.dtype(dtype)
+            assert fg.jit(lambda x, a, step=step: step(x) * a, static_argnames="step")(python, fnp.ones(2, dtype)).dtype == kind, name
+            assert (weak * fnp.ones(2, dtype)).dtype == kind, name
+    with pytest.raises(OverflowError, match="does not fit"):
+        fg.jit(lambda x: x + 2**70)(1)
+    assert not fg.jit(lambda x: x * np.float32(2))(python).weak_type
+
+
 def test_numpy_scalars_keep_their_dtype():
     assert (fnp.ones(2, "float32") * np.float64(2)).dtype == np.float64
     assert (fnp.ones(2, "float32") * np.float32(2)).dtype == np.float32
