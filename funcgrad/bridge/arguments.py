@@ -4,9 +4,12 @@ In: the function and `static_argnums`, `static_argnames`, `donate_argnums`, `don
 Out: `Roles`, which splits the arguments of a call into the traced ones and a hashable record of the static ones.
 """
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from funcgrad.core.errors import UsageError, message
 
@@ -84,13 +87,43 @@ def _positions(numbers: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(sorted({n + count if n < 0 else n for n in numbers if -count <= n < count}))
 
 
+_PLAIN = frozenset({int, bool, str, bytes, type(None)})
+
+
 def static_key(value: Any) -> Any:
-    """A hashable that is equal only for values of one type: 1, 1.0 and True are different programs."""
-    if value.__class__ is tuple:
+    """A hashable that is equal only for values of one type, inside too: 1, 1.0 and True are different programs, so are 0.0
+    and -0.0. A value's own `==` decides where it says more."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return (kind, value)
+    if kind is tuple:
         return (tuple, *map(static_key, value))
-    if value.__class__ is float:
-        return (float, value.hex())  # tells -0.0 from 0.0, and one NaN equals the next
-    return (value.__class__, value)
+    if kind is float:
+        return (float, value.hex())  # one NaN equals the next
+    if kind is complex:
+        return (complex, value.real.hex(), value.imag.hex())
+    inside = _inside(value)
+    return (kind, value) if inside is None else (kind, value, inside)
+
+
+def _inside(value: Any) -> Any:
+    """What `==` does not tell apart in a container or a NumPy scalar; None of other values."""
+    found: Any = None
+    if isinstance(value, np.generic):
+        found = (value.dtype, value.tobytes())
+    elif isinstance(value, tuple):
+        found = tuple(map(static_key, value))
+    elif isinstance(value, frozenset):
+        found = frozenset(map(static_key, value))
+    else:
+        params = getattr(value, "__dataclass_params__", None)
+        if params is not None and params.frozen and params.eq:
+            found = tuple([static_key(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare])
+    try:
+        hash(found)
+    except TypeError:
+        return None  # its own hash may leave out what cannot be hashed
+    return found
 
 
 def static_value(key: Any) -> Any:
@@ -98,6 +131,8 @@ def static_value(key: Any) -> Any:
     kind, *rest = key
     if kind is tuple:
         return tuple(map(static_value, rest))
+    if kind is complex:
+        return complex(*map(float.fromhex, rest))
     return float.fromhex(rest[0]) if kind is float else rest[0]
 
 

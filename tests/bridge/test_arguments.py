@@ -1,3 +1,8 @@
+import dataclasses
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
 import pytest
 
 from funcgrad.bridge.arguments import resolve, static_key, static_value, statics_key
@@ -53,13 +58,38 @@ def test_errors(keywords, text):
         resolve(f, *keywords)
 
 
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    rate: Any
+    name: str
+
+
 def test_statics_are_equal_only_within_a_type():
+    pair = namedtuple("pair", "a b")
     values = [1, 1.0, True, (1,), (1.0,), (True,), 0.0, -0.0, "1", None]
+    values += [complex(0.0, 0.0), complex(0.0, -0.0), complex(-0.0, 0.0)]
+    values += [np.float32(0), np.float32(-0.0), np.float64(0), np.int8(1), np.int16(1), np.complex64(complex(0, -0.0))]
+    values += [pair(1, 2), pair(1.0, 2), pair(True, 2), pair((0.0,), 2), pair((-0.0,), 2), frozenset({1}), frozenset({True})]
+    values += [Settings(1, "a"), Settings(1.0, "a"), Settings(True, "a"), Settings(pair(1, 2), "a"), Settings(pair(1, 2.0), "a")]
     keys = [static_key(v) for v in values]
     assert len(set(keys)) == len(values)
     for value, key in zip(values, keys, strict=True):
         assert repr(static_value(key)) == repr(value)
     assert static_key(float("nan")) == static_key(float("nan"))
+
+
+def test_a_static_of_a_class_with_its_own_equality_counts_as_it_says():
+    @dataclasses.dataclass(frozen=True)
+    class Loose:
+        name: str
+        notes: list = dataclasses.field(default_factory=list)
+
+        def __hash__(self):
+            return hash(self.name)
+
+    one, two = Loose("a", [1]), Loose("a", [2])
+    assert static_key(one) == static_key(Loose("a", [1])) != static_key(two)
+    assert static_value(static_key(one)) is one
 
 
 def test_unhashable_statics_are_named():

@@ -1,5 +1,9 @@
 import functools
 import math
+import os
+import random
+import time
+import types
 
 import numpy as np
 
@@ -67,3 +71,73 @@ def test_user_classes_have_no_key():
         rate = 0.1
 
     assert key(lambda x: x * Config.rate) is None
+
+
+def test_what_is_taken_from_a_module_counts(monkeypatch):
+    helpers = types.ModuleType("helpers")
+    helpers.scale, helpers.inner = 2.0, types.ModuleType("helpers.inner")
+    helpers.inner.table = (1, 2)
+    make = lambda: lambda x: x * helpers.scale + helpers.inner.table[0]
+    before = key(make())
+    assert before == key(make()) is not None
+    helpers.scale = 3.0
+    assert key(make()) != before
+    helpers.scale, helpers.inner.table = 2.0, (1, 3)
+    assert key(make()) != before
+    helpers.inner.table = [1]
+    assert key(make()) is None
+
+
+def test_the_world_outside_has_no_key():
+    """The clock, the environment, generators of random numbers, imports, namespaces: another call may find another value."""
+
+    def imports(x):
+        import math as m
+
+        return x * m.pi
+
+    def takes(x):
+        from math import pi
+
+        return x * pi
+
+    def counts(x):
+        nonlocal calls
+        calls += 1
+        return x
+
+    calls = 0
+    for f in (
+        lambda x: x * float(os.environ["S"]),
+        lambda x: x * time.time(),
+        lambda x: x * random.random(),
+        lambda x: x * np.random.rand(),
+        lambda x: x * np.random.default_rng(0).normal(),
+        lambda x: x * globals()["SCALE"],
+        lambda x: x * eval("SCALE"),
+        lambda x: [x * open(name) for name in "a"],
+        lambda x: (lambda: time.time())() * x,
+        lambda x: getattr(os, "environ"),  # noqa: B009
+        imports,
+        takes,
+        counts,
+    ):
+        assert key(f) is None, f.__code__
+    assert key(lambda x: np.sin(x) + math.sin(1) + len(x.shape) + np.sum(x) * np.float32(np.pi)) is not None
+
+
+def test_attributes_of_functions_count():
+    def helper():
+        return 0
+
+    helper.scale = 2.0
+    make = lambda: lambda x: x * helper.scale
+    before = key(make())
+    assert before == key(make()) is not None
+    helper.scale = 3.0
+    assert key(make()) != before
+
+
+def test_signs_of_zero_count():
+    zeros = [complex(0.0, 0.0), complex(0.0, -0.0), 0.0, -0.0, np.float32(0.0), np.float32(-0.0)]
+    assert len({key(scaled(z)) for z in zeros}) == len(zeros)
