@@ -7,7 +7,7 @@ places that random numbers do not hit.
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import funcgrad as fg
@@ -68,6 +68,7 @@ instruction = st.one_of(
 )
 programs = st.lists(instruction, min_size=1, max_size=9)
 seeds = st.integers(0, 2**32 - 1)
+SETTINGS = {"deadline": None, "suppress_health_check": [HealthCheck.filter_too_much]}
 
 
 def run(xp, program, x, y):
@@ -105,7 +106,7 @@ def tame(*arrays):
     assume(all(np.all(np.isfinite(a)) and np.max(np.abs(a)) < 50 for a in arrays))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, **SETTINGS)
 @given(programs, seeds)
 def test_eager_and_jit_agree_with_numpy(program, seed):
     x, y = inputs(seed)
@@ -118,7 +119,7 @@ def test_eager_and_jit_agree_with_numpy(program, seed):
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, **SETTINGS)
 @given(programs, seeds)
 def test_many_results_and_donated_memory(program, seed):
     """Results that read each other's operands, some in the memory of an input: no store may come before a load that needs the old value."""
@@ -137,7 +138,7 @@ def test_many_results_and_donated_memory(program, seed):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, **SETTINGS)
 @given(programs, seeds)
 def test_grad_is_the_finite_difference(program, seed):
     (x, y), (dx, dy) = inputs(seed), inputs(seed + 1)
@@ -158,7 +159,7 @@ def test_grad_is_the_finite_difference(program, seed):
     assert float(along) == pytest.approx(want, rel=2e-6, abs=2e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, **SETTINGS)
 @given(programs, seeds)
 def test_vmap_is_a_loop(program, seed):
     xs, ys = inputs(seed, 5)
