@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.aval import shaped
 from funcgrad.ir.effects import has_effects
-from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from funcgrad.ir.loop_rules import View
 from funcgrad.loops.draft import Draft, DraftCarry, DraftPass, DraftStore, Emitter
 from funcgrad.loops.elements import Labels, Unfit, Value, same_labels
 from funcgrad.loops.graph import Node, Number, Random, Ref
@@ -238,7 +240,7 @@ def _with_totals(parted: Split, lowering: Any) -> None:
         for var, steps in total.parts:
             v = lowering.env[var]
             for step in steps:
-                v = lowering.fold(v, step, "add", dtype) if step.__class__ is tuple else step.primitive.loop.fn(v, **step.params)
+                v = _later(step, v, lowering)
             part = Ref(v.node, v.offset, v.strides)
             if out is None:
                 lowering.env[result] = v
@@ -273,6 +275,20 @@ def _add(eqn: Eqn, lowering: Any) -> None:
             last += _places(lane, k, out, strides, {}, 0, 0)
     extents = tuple([labels.extent[r] for r in space.lanes]) + ((lane.length or 1,) if space.steps else ())
     _node(eqn, lowering, extents, tape, Carried(stages, last))
+
+
+def _later(step: Any, v: Any, lowering: Any) -> Any:
+    """One step from the results of lanes to their sum: a fold of axes, or an equation."""
+    if step.__class__ is tuple:
+        return lowering.fold(v, step, "add", v.node.dtype)
+    rule = step.primitive.loop
+    if rule.__class__ is View:
+        return rule.fn(v, **step.params)
+    given, out = Var(shaped(v.shape, v.node.dtype)), Var(shaped(v.shape, step.outputs[0].aval.dtype))
+    lowering.env[given] = v
+    inputs = tuple([given if x.__class__ is Var else x for x in step.inputs])
+    lowering.pointwise(step._replace(inputs=inputs, outputs=(out,)), rule)
+    return lowering.env[out]
 
 
 def _memory(lowering: Any, x: Any) -> Any:

@@ -83,7 +83,7 @@ class Value:
 
     __slots__ = ("ctx", "shape", "labels", "grid")
 
-    def __init__(self, ctx: Labels, shape: Shape, labels: Sequence[int], grid: np.ndarray | None):
+    def __init__(self, ctx: Labels, shape: Sequence[int], labels: Sequence[int], grid: np.ndarray | None):
         self.ctx, self.shape, self.labels, self.grid = ctx, tuple(shape), tuple(labels), grid
         if not ctx.writing:
             ctx.seen.append(self.labels)

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 from funcgrad.core.aval import shaped
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from funcgrad.ir.loop_rules import Dot, Reduce, View
+from funcgrad.ir.loop_rules import Dot, Pointwise, Reduce, View
 
 LARGEST_PART = 1 << 22  # elements of what is kept to be summed later
 
 
 class Term(NamedTuple):
-    """A part of a sum: `base` of the body, then the folds (of axes) and views (equations) that make the part of it."""
+    """A part of a sum: `base` of the body, then the folds (of axes) and the views and elementwise functions (equations) that make
+    the part of it."""
 
-    base: Var
+    base: Any
     steps: tuple[Any, ...]
 
 
@@ -47,7 +48,8 @@ class _Body:
         self.uses.update([x for x in body.outvars if x.__class__ is Var])
         self.new: list[Eqn] = []
 
-    def terms(self, y: Any) -> list[Term]:
+    def terms(self, y: Any, any_function: bool = False) -> list[Term]:
+        """The parts whose sum y is; with `any_function`, y may be any function of elements of one part."""
         eqn = self.made.get(y) if y.__class__ is Var else None
         if eqn is None or self.uses[y] != 1:
             return [Term(y, ())]
@@ -57,6 +59,11 @@ class _Body:
             return [t for a in eqn.inputs for t in self.terms(a)]
         if rule.__class__ is View and x.__class__ is Var:
             return [Term(t.base, (*t.steps, eqn)) for t in self.terms(x)]
+        if _scales(eqn) or (any_function and _of_one(eqn)):
+            (x,) = [a for a in eqn.inputs if a.__class__ is Var]
+            inner = self.terms(x, any_function)
+            if len(inner) == 1 or not any_function:
+                return [Term(t.base, (*t.steps, eqn)) for t in inner]
         if rule.__class__ is Reduce and rule.op == "add" and x.__class__ is Var and x.aval.dtype == y.aval.dtype:
             return [Term(x, (tuple(eqn.params["axes"]),))]
         if (
@@ -85,6 +92,22 @@ class _Body:
         return Term(out, (tuple(range(len(ba), len(ba) + len(ka))),))
 
 
+def _of_one(eqn: Eqn) -> bool:
+    """Elementwise in one operand; the others are literals."""
+    return eqn.primitive.loop.__class__ is Pointwise and [x.__class__ is Var for x in eqn.inputs].count(True) == 1
+
+
+def _scales(eqn: Eqn) -> bool:
+    """A product with a literal, or what is like it."""
+    name = eqn.primitive.name
+    divides = name == "div" and eqn.inputs[0].__class__ is Var and eqn.outputs[0].aval.dtype.kind in "fc"
+    return _of_one(eqn) and (name in ("mul", "neg") or divides)
+
+
+def _is_view(step: Any) -> bool:
+    return step.__class__ is not tuple and step.primitive.loop.__class__ is View
+
+
 def _folds(terms: list[Term]) -> bool:
     return any([s.__class__ is tuple for t in terms for s in t.steps])
 
@@ -100,8 +123,8 @@ def split(eqn: Eqn) -> Split | None:
         inv, out = body.invars[nc + k], body.outvars[k]
         add = known.made.get(out) if out.__class__ is Var else None
         if add is not None and add.primitive.name == "add" and known.uses[inv] == known.uses[out] == 1 and inv in add.inputs:
-            (y,) = [x for x in add.inputs if x is not inv] or [None]
-            terms = known.terms(y) if y.__class__ is Var and y.aval.shape == inv.aval.shape else []
+            others = [x for x in add.inputs if x is not inv]
+            terms = known.terms(others[0]) if others and others[0].aval.shape == inv.aval.shape else []
             if _folds(terms):
                 sums.append((eqn.inputs[nc + k], terms, add, eqn.outputs[k]))
                 continue
@@ -109,9 +132,9 @@ def split(eqn: Eqn) -> Split | None:
     ys: list[tuple[Any, Any]] = []
     later: list[tuple[Any, Term]] = []
     for y, result in zip(body.outvars[n:], eqn.outputs[n:], strict=True):
-        terms = known.terms(y)
+        terms = known.terms(y, True)
         few = p["length"] * terms[0].base.aval.size <= LARGEST_PART
-        if few and _folds(terms) and len(terms) == 1 and all([s.__class__ is tuple for s in terms[0].steps]):
+        if few and _folds(terms) and len(terms) == 1 and not any([_is_view(s) for s in terms[0].steps]):
             later.append((result, terms[0]))
         else:
             ys.append((y, result))
@@ -132,7 +155,9 @@ def split(eqn: Eqn) -> Split | None:
     for result, t in later:
         whole = Var(shaped((p["length"], *t.base.aval.shape), t.base.aval.dtype))
         ys.append((t.base, whole))
-        totals[result] = Total(None, ((whole, tuple([tuple([a + 1 for a in axes]) for axes in t.steps])),))
+        totals[result] = Total(
+            None, ((whole, tuple([tuple([a + 1 for a in s]) if s.__class__ is tuple else s for s in t.steps])),)
+        )
     xs = body.invars[nc + n :]
     outs = [c[1] for c in carries] + [y for y, _ in ys]
     new = _pruned(Jaxpr((), [*body.invars[:nc], *[c[0] for c in carries], *xs], [*body.eqns, *known.new], outs))
