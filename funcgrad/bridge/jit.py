@@ -10,7 +10,6 @@ function generated for that kind (`fastcall`), which falls back to `Dispatcher.c
 import functools
 import logging
 import os
-import sys
 import threading
 import time
 import types
@@ -29,6 +28,7 @@ from funcgrad.bridge.fastcall import MISS, attempt, make_call
 from funcgrad.bridge.flat import python_scalar
 from funcgrad.bridge.nans import find_nan, has_nan
 from funcgrad.bridge.runner import Runner, as_array, runner_of
+from funcgrad.bridge.travel import reduced
 from funcgrad.bridge.why import CacheInfo, cache_info, leaf_name, reason
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, literal_aval, shaped
@@ -116,13 +116,7 @@ class Jitted(functools.partial):
         return self
 
     def __reduce__(self) -> Any:
-        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
-        found: Any = sys.modules.get(module or "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return name
-        return _rebuild, (self.__wrapped__, self._dispatcher.options)  # type: ignore[attr-defined]
+        return reduced(self, self.__wrapped__, _rebuild, self._dispatcher.options)  # type: ignore[attr-defined]
 
 
 def _unready(*args: Any, **kwargs: Any) -> Any:
