@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad.bridge.array import from_numpy
-from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
+from funcgrad.bridge.flat import (
+    FlatFunction,
+    as_values,
+    bind_arguments,
+    check_argnums,
+    check_callable,
+    function_name,
+    normalise_argnums,
+)
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, asked_at, describe, message
@@ -283,6 +291,7 @@ def _gradient(
     name: str, fun: Any, argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool, reduce_axes: Any, *, with_value: bool
 ) -> Callable[..., Any]:
     check_callable(name, fun)
+    check_argnums(name, argnums)
     _no_reduce_axes(name, reduce_axes)
     single = not isinstance(argnums, (tuple, list))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.jit import jit
+from funcgrad.bridge.flat import check_callable
 from funcgrad.bridge.jit import Jitted
 from funcgrad.bridge.report import StepReport, buffer_plan, measure, size_text, step_reports
 from funcgrad.bridge.runner import as_array
@@ -114,6 +115,7 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
 
     >>> print(fg.explain(lambda x: fnp.tanh(x) * 2)(fnp.zeros(3)))  # doctest: +SKIP
     """
+    check_callable("explain", fun)
     jitted = fun if isinstance(fun, Jitted) else jit(fun)
 
     @functools.wraps(fun, updated=())

@@ -54,7 +54,7 @@ def as_values(name: str, leaves: Sequence[Any], tree: Any) -> list[Any]:
             raise DtypeError(
                 message(
                     f"{name}: got {type(x).__name__} for the argument{_at(path)}",
-                    "arrays, NumPy arrays and Python numbers, in dicts, lists, tuples, dataclasses or registered nodes",
+                    "arrays, NumPy arrays and Python numbers, in dicts, lists, tuples, or registered dataclasses and nodes",
                     "pass it as a static argument, close over it, or register its type with funcgrad.tree_util",
                 )
             ) from None
@@ -104,18 +104,43 @@ def function_name(fun: Any) -> str:
 def check_callable(name: str, fun: Any) -> None:
     """UsageError unless `fun` can be called."""
     if not callable(fun):
-        raise UsageError(
-            message(f"{name}: got {type(fun).__name__} for the function", "a callable", f"write {name}(f)(x), not {name}(f(x))")
-        )
+        fix = f"write {_CALLS[name]}" if name in _CALLS else f"write {name}(f)(x), not {name}(f(x))"
+        raise UsageError(message(f"{name}: got {type(fun).__name__} for the function", "a callable", fix))
+
+
+# What takes the function together with its arguments.
+_CALLS = {
+    "associative_scan": "lax.associative_scan(f, xs)",
+    "closure_convert": "closure_convert(f, x)",
+    "cond": "lax.cond(condition, f, g, x)",
+    "eval_shape": "eval_shape(f, x)",
+    "fori_loop": "lax.fori_loop(lower, upper, f, init)",
+    "jvp": "jvp(f, (x,), (t,))",
+    "linear_transpose": "linear_transpose(f, x)(ct)",
+    "linearize": "linearize(f, x)",
+    "map": "lax.map(f, xs)",
+    "scan": "lax.scan(f, init, xs)",
+    "switch": "lax.switch(i, [f, g], x)",
+    "vjp": "vjp(f, x)",
+    "while_loop": "lax.while_loop(condition, f, init)",
+}
+
+
+def check_argnums(name: str, argnums: Any) -> tuple[Any, ...]:
+    """Argument numbers as a tuple, not yet compared with a call; UsageError for no numbers, such as the x of grad(f, x)."""
+    numbers = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
+    for i in numbers:
+        if isinstance(i, (bool, Value, np.ndarray)) or not hasattr(type(i), "__index__"):
+            given = describe(argnums) if hasattr(argnums, "dtype") else repr(argnums)
+            fix = f"write {name}(f)(x), not {name}(f, x); or mend argnums="
+            raise UsageError(message(f"{name}: got argnums={given}", "an int, or a sequence of ints", fix))
+    return numbers
 
 
 def normalise_argnums(name: str, argnums: Any, count: int) -> tuple[int, ...]:
     """Argument numbers as a tuple of non-negative ints below `count`; UsageError otherwise."""
-    numbers = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
     out = []
-    for i in numbers:
-        if isinstance(i, bool) or not hasattr(type(i), "__index__"):
-            raise UsageError(message(f"{name}: got argnums={argnums!r}", "an int, or a sequence of ints", "mend argnums="))
+    for i in check_argnums(name, argnums):
         if not -count <= int(i) < count:
             raise UsageError(
                 message(

@@ -15,7 +15,7 @@ from funcgrad.bridge.flat import FlatFunction, as_value, as_values, check_callab
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.config import config
-from funcgrad.core.errors import ShapeError, TreeError, UsageError, message
+from funcgrad.core.errors import ShapeError, TreeError, UsageError, describe, message
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
@@ -58,11 +58,15 @@ def _agree(
     settled = []
     paths = [path for path, _ in tree_leaves_with_path(tree_unflatten(in_tree, list(range(len(avals)))))]
     for path, a, out in zip(paths, avals, jaxpr.out_avals[: len(avals)], strict=True):
-        if a.shape == out.shape and (a.dtype == out.dtype or a.weak_type):
-            settled.append(out.strong() if a.weak_type and not out.weak_type else a)
+        # A weak start goes up to the type of the result, never down: 0.5 does not become 0.
+        up = dt.join([(a.dtype, True), (out.dtype, out.weak_type)])[0] if a.weak_type else a.dtype
+        if a.shape == out.shape and up == out.dtype:
+            settled.append(out if a.weak_type and (up != a.dtype or not out.weak_type) else a)
             continue
         at = keystr(path) or "itself"
-        fix = f"start with x.astype('{out.dtype.name}')" if a.shape == out.shape else "start with an array of the final shape"
+        fix = "start with an array of the final shape"
+        if a.shape == out.shape:
+            fix = f"return y.astype('{a.dtype.name}'), or start with x.astype('{out.dtype.name}')"
         raise ShapeError(
             message(
                 f"{name}: {what} {at} came in as {a} and {function_name(fun)} returned {out}",
@@ -82,7 +86,7 @@ def _settle(
 ) -> tuple[Any, list[Any]]:
     """Trace a step for this carry, again where a weak start has to take the type of the step's result."""
     avals = [x.aval for x in values]
-    for _ in range(3):
+    while True:  # types only go up: it ends
         jaxpr, consts, out_tree = trace(avals)
         settled = _agree(name, what, fun, avals, in_tree, jaxpr, out_tree)
         if settled == avals:
@@ -134,7 +138,7 @@ def scan(
         if not isinstance(out, tuple) or len(out) != 2:
             raise UsageError(
                 message(
-                    f"scan: {function_name(f)} returned {type(out).__name__}",
+                    f"scan: {function_name(f)} returned {describe(out)}",
                     "a pair (carry, y)",
                     "return carry, None where there is no y",
                 )
@@ -436,7 +440,7 @@ def _joined(name: str, branches: list[Any], avals: list[list[ShapedArray]], tree
                 at = keystr(path) or "itself"
                 raise ShapeError(
                     message(
-                        f"{name}: the result {at} is {column[0]} from {function_name(branches[0])} and {a} from {function_name(b)}",
+                        f"{name}: the result {at} is {column[0]} from {function_name(branches[0])}, {a} from {function_name(b)}",
                         "one shape and dtype from all branches",
                         f"convert with .astype('{strong.dtype.name}'), or reshape",
                     )
@@ -460,7 +464,7 @@ def _converted(jaxpr: Jaxpr, avals: list[ShapedArray]) -> Jaxpr:
 
 @api_boundary
 def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """`stack([f(x) for x in xs])` along the leading axis of every leaf, as a loop; with batch_size, as a loop over vmapped batches.
+    """`stack([f(x) for x in xs])` along the leading axis of every leaf, as a loop; with batch_size, over vmapped batches.
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp
     >>> fg.lax.map(lambda x: x * 2, fnp.arange(3.0)).tolist()
