@@ -20,6 +20,7 @@ from funcgrad.codegen.column import Blocks
 from funcgrad.codegen.kernel import Kernel
 from funcgrad.codegen.rows import loads_first, store_lines, store_roots
 from funcgrad.codegen.scalars import Scope
+from funcgrad.codegen.target import ATOM
 
 _NAME = re.compile(r"t\d+")
 
@@ -148,14 +149,21 @@ def _block_pass(kernel: Kernel, p: PassForm, blocks: Blocks) -> None:
     begin = [f"{place} = {text}" for place, (text, _) in zip(places, starts, strict=True)]
     scalars.carries.update({c.number: place for c, place in zip(p.carries, places, strict=True)})
     scope = Scope(deepest, dict(kernel.index) if p.level == "row" else _still(kernel), name_loads=loads_first(kernel, p))
-    roots = store_roots(p)
-    count = len(roots)
-    texts = scalars.evaluate(roots + [c.next for c in p.carries] + ([] if p.test is None else [p.test]), scope)
-    nexts = texts[count : count + len(p.carries)]
-    lines = store_lines(kernel, p, texts[:count], scope)
+    roots, own = store_roots(p), {c.number for c in p.carries}
     if p.test is not None:
-        lines.append(f"g = {texts[-1][0]}")
-        nexts = [(f"select(g, {text}, {place})", 9) for (text, _), place in zip(nexts, places, strict=True)]
+        roots = [k for k, (op, _, number, _) in enumerate(kernel.form.nodes) if op == "carry" and number in own] + roots
+    texts = scalars.evaluate(roots + [c.next for c in p.carries] + ([] if p.test is None else [p.test]), scope)
+    count = len(roots)
+    nexts = texts[count : count + len(p.carries)]
+    if p.test is None:
+        lines = store_lines(kernel, p, texts[:count], scope)
+    else:
+        now = {kernel.form.nodes[k][2]: text for k, (text, _) in zip(roots, texts, strict=False)}
+        lines = [f"g = {texts[-1][0]}"]
+        nexts = [
+            (f"select(g, {text}, {now.get(c.number, place)})", ATOM)
+            for c, (text, _), place in zip(p.carries, nexts, places, strict=True)
+        ]
     lines += _updates(p, nexts, places)
     around = scope.statements.get(1, []) if p.level == "row" else _outside(scope)
     kernel.put(2, _outside(before) + around + ["for l in range(c, e):"])

@@ -68,6 +68,13 @@ def main():
     k = np.array([0, 3, 3, 8, 2, 3])
     record, want = compare(s.scatter("add"), [np.ones(6, "f4"), k, np.zeros(5, "f4")], [6, 1, 5, 5], 6)
     assert list(record[:3]) == [4, 8, 5] == list(want[:3])
+    half = int(np.array([0.5], "f4").view("i4")[0])
+    x = rng.standard_normal((6, 70)).astype("f4")
+    compare(s.recurrence(), [x[0].copy(), x, np.empty_like(x), np.empty(70, "f4")], [70, 6, 0, 70, 70, 0, half], 2, rtol=1e-6)
+    compare(s.recurrence(lanes=False), [x[0, :1].copy(), x[1], np.empty(70, "f4"), np.empty(1, "f4")], [70, half], 1, rtol=1e-6)
+    c = (rng.uniform(-2, 1, 70) + 1j * rng.uniform(-1, 1, 70)).astype("c8")
+    compare(s.escape(), [c, np.empty(70, "i8")], [70, 1, 0, 0], 2)
+    compare(s.escape(lanes=False), [c[:1].copy(), np.empty(1, "i8")], [1], 1)
     t = rng.standard_normal((5, 4, 3)).astype("f4")
     compare(s.transpose(), [t, np.empty((4, 3, 5), "f4")], [4, 3, 5, 3, 1, 12, 15, 5], 12)
 

@@ -9,7 +9,7 @@ from funcgrad.codegen.canonical import DTYPES
 from funcgrad.codegen.cpu import CPU
 from funcgrad.codegen.printer import print_nest
 from funcgrad.loops.expr import BINARY, UNARY, Expr
-from funcgrad.loops.nest import ERROR_RECORD_BYTES, Nest, Operand, Pass, Reduction, Store
+from funcgrad.loops.nest import ERROR_RECORD_BYTES, Carry, Nest, Operand, Pass, Reduction, Store
 from funcgrad.runtime import kernels
 
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -145,6 +145,45 @@ def scan(op, dtype, column=False):
     operands = (operand(dtype, "in", *strides), operand(dtype, "out", *strides))
     passes = (Pass("row", (Store(1, acc(dtype, 0)),), (r,)),)
     return Nest(1, 1, "column" if column else "row", operands, (), passes)
+
+
+def carry(dtype, number):
+    return expr("carry", dtype, attr=number)
+
+
+def recurrence(dtype="f4", lanes=True):
+    """c = tanh(q * c + x[t]) from c0, each stored before its step, and the last one. Axes ((l,) t)."""
+    step = expr(
+        "tanh", dtype, expr("add", dtype, expr("mul", dtype, expr("param", dtype, attr=0), carry(dtype, 0)), load(dtype, 1))
+    )
+    once, every = ((1, None), (1, None)) if lanes else ((0,), (1,))
+    operands = (
+        operand(dtype, "in", *once),
+        operand(dtype, "in", *every),
+        operand(dtype, "out", *every),
+        operand(dtype, "out", *once),
+    )
+    passes = (
+        Pass("row", (Store(2, carry(dtype, 0)),), (), (Carry(0, load(dtype, 0), step, np.dtype(dtype)),)),
+        Pass("point", (Store(3, carry(dtype, 0)),)),
+    )
+    return Nest(int(lanes), 1, "column" if lanes else "row", operands, (np.dtype(dtype),), passes)
+
+
+def escape(lanes=True):
+    """How often z = z * z + c, from 0, until |z|^2 is 4 or 50 steps are made. Axes ((l,) of no use)."""
+    z, n = carry("c8", 0), carry("i8", 1)
+    size = expr("add", "f4", *[expr("mul", "f4", p, p) for p in (expr("real", "f4", z), expr("imag", "f4", z))])
+    test = expr("and", "?", expr("lt", "?", size, const(4.0, "f4")), expr("lt", "?", n, const(50, "i8")))
+    after = expr("add", "c8", expr("mul", "c8", z, z), load("c8", 0))
+    carries = (
+        Carry(0, const(0j, "c8"), after, np.dtype("c8")),
+        Carry(1, const(0, "i8"), expr("add", "i8", n, const(1, "i8")), np.dtype("i8")),
+    )
+    strides = (1, None) if lanes else (0,)
+    operands = (operand("c8", "in", *strides), operand("i8", "out", *strides))
+    passes = (Pass("while", (), (), carries, test), Pass("point", (Store(1, n),)))
+    return Nest(int(lanes), 1, "column" if lanes else "row", operands, (), passes)
 
 
 def scatter(combine, dtype="f4"):

@@ -4,18 +4,20 @@ import numpy as np
 import pytest
 
 from funcgrad.codegen.canonical import DTYPES
-from funcgrad.loops.nest import LANES, Nest, Pass, Reduction, Store
+from funcgrad.loops.nest import CARRIED_LANES, LANES, Nest, Pass, Reduction, Store
 
 from .support import (
     RUNNERS,
     acc,
     const,
+    escape,
     expr,
     index,
     layernorm,
     load,
     map_nest,
     operand,
+    recurrence,
     reduction,
     run_compiled,
     scan,
@@ -287,3 +289,41 @@ def test_complex_sums(code):
     columns = np.empty(500, dtype)
     run_compiled(reduction("add", dtype, column=True), [x.ravel(), columns], [500, 3, 500], 1)
     np.testing.assert_allclose(columns, x.sum(0), rtol=1e-5)
+
+
+@HOW
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("lanes", [0, 1, 7, 64, 200])
+def test_carries_of_a_scan(lanes, dtype, how):
+    rng = np.random.default_rng(0)
+    steps = 12
+    x = rng.standard_normal((steps, max(1, lanes))).astype(dtype)
+    q = np.array([0.5], dtype)
+    bits = int(q.view("i4" if dtype == "f4" else "i8")[0])
+    want, c = np.empty_like(x), x[0]
+    for t in range(steps):
+        want[t], c = c, np.tanh(q * c + x[t])
+    ys, last = np.empty_like(x), np.empty(x.shape[1], dtype)
+    dims = [lanes, steps, 0, lanes, lanes, 0, bits] if lanes else [steps, bits]
+    extent = -(-lanes // CARRIED_LANES) if lanes else 1
+    RUNNERS[how](recurrence(dtype, bool(lanes)), [x[0].copy(), x.ravel(), ys.ravel(), last], dims, extent)
+    np.testing.assert_allclose(ys, want, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(last, c, rtol=1e-5, atol=1e-6)
+
+
+@HOW
+def test_each_lane_ends_by_itself(how):
+    rng = np.random.default_rng(1)
+    c = (rng.uniform(-2, 1, 150) + 1j * rng.uniform(-1, 1, 150)).astype("c8")
+    want = []
+    for x in c:
+        z, n = x * 0, 0
+        while z.real * z.real + z.imag * z.imag < 4 and n < 50:
+            z, n = z * z + x, n + 1
+        want.append(n)
+    out = np.empty(150, "i8")
+    RUNNERS[how](escape(), [c, out], [150, 1, 0, 0], 3)
+    assert np.mean(out == want) > 0.95  # chaos: a fused multiply-add may end a lane elsewhere
+    one = np.empty(1, "i8")
+    RUNNERS[how](escape(lanes=False), [c[:1].copy(), one], [1], 1)
+    assert one[0] == want[0]

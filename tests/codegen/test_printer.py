@@ -13,7 +13,7 @@ from funcgrad.codegen.cuda import CUDA
 from funcgrad.codegen.printer import print_nest
 from funcgrad.loops.nest import Nest, Pass, Reduction, Store
 
-from .support import const, expr, layernorm, load, map_nest, operand, reduction, scatter, softmax
+from .support import const, escape, expr, layernorm, load, map_nest, operand, recurrence, reduction, scatter, softmax
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -33,6 +33,9 @@ KERNELS = {
     "column_sum": lambda: reduction("add", "f4", column=True),
     "argmax": lambda: reduction("argmax", "f4"),
     "scatter_add": lambda: scatter("add"),
+    "scan": lambda: recurrence(lanes=False),
+    "scan_of_lanes": recurrence,
+    "while_of_lanes": escape,
 }
 
 

@@ -38,6 +38,7 @@ def test_ptx_of_every_structure_and_capability():
     s = support
     nests = [s.softmax(), s.layernorm(), s.scatter("add"), s.scan("add", "f4"), s.reduction("add", "f4", column=True)]
     nests += [s.reduction("argmax", "f4"), s.reduction("argmin", "f8", column=True), s.transpose()]
+    nests += [s.recurrence(), s.recurrence(lanes=False), s.escape(), s.escape(lanes=False)]
     for texts in cuda.ptx_all(nests):
         assert [f"sm_{major}{minor}" in text for text, (major, minor) in zip(texts, cuda.CAPABILITIES)] == [True] * 3
 
