@@ -1,8 +1,9 @@
 """check_grads passes what is right and fails what is wrong."""
 
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad.numpy as fnp
 from funcgrad.test_util import check_grads, check_jvp, check_vjp
 
 X = np.array([0.3, 1.0, 2.0])

@@ -395,7 +395,7 @@ class custom_vmap:
     """A function with a batching rule of its own.
 
     Give it with `def_vmap`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`, where every batched array has its batch
-    axis first and `in_batched`, `out_batched` are pytrees of bools. Differentiating it needs a rule of custom_jvp or custom_vjp around it.
+    axis first and `in_batched`, `out_batched` are pytrees of bools. To differentiate it, wrap it in custom_jvp or custom_vjp.
     """
 
     def __init__(self, fun: Callable[..., Any]):

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.flat import as_value
 from funcgrad.bridge.array import Array, mark_deleted
 from funcgrad.bridge.device import CPU, Device, find_device
+from funcgrad.bridge.flat import as_value
 from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_leaves, tree_map
 from funcgrad.core.tracebacks import api_boundary

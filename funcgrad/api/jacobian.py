@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.api.autodiff import _check_input, _pull, _settle, _zeros, name_like
 from funcgrad.bridge.array import from_numpy
+from funcgrad.bridge.flat import FlatFunction, as_values, bind_arguments, check_callable, function_name, normalise_argnums
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import DtypeError, message
 from funcgrad.core.pytree import tree_flatten, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
-from funcgrad.ops._family import move_dim, reshape
+from funcgrad.ops._family import batch_at, reshape
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.jvp import jvp as jvp_flat
 from funcgrad.transforms.linearize import linearize as linearize_flat
@@ -79,10 +79,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, hol
 
 
 def _batched_last(t: Any, dim: int | None, size: int, last: int) -> Any:
-    if dim is None:
-        t = from_numpy(np.broadcast_to(np.asarray(t), (size, *t.shape)))
-        dim = 0
-    return move_dim(t, dim, last)
+    return batch_at(t, dim, size, last)
 
 
 def _outermost(x: Any) -> Any:
@@ -135,7 +132,7 @@ def _zeros_pair(out: ShapedArray, a: ShapedArray) -> np.ndarray:
 
 
 def _batched_first(x: Any, dim: int | None, size: int) -> Any:
-    return from_numpy(np.broadcast_to(np.asarray(x), (size, *x.shape))) if dim is None else move_dim(x, dim, 0)
+    return batch_at(x, dim, size)
 
 
 def hessian(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:

@@ -5,8 +5,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.bridge.flat import FlatFunction, check_callable, normalise_argnums
 from funcgrad.api.autodiff import abstract_leaf
+from funcgrad.bridge.flat import FlatFunction, check_callable, normalise_argnums
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import UsageError, message
@@ -104,8 +104,8 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that gives the program of `fun` for arguments like the ones it is called with.
 
-    static_argnums: positional arguments that are passed as they are. axis_env: pairs (name, size) of named axes that are to be bound,
-    as inside vmap(..., axis_name=name). return_shape: give also the output's ShapeDtypeStructs.
+    static_argnums: positional arguments that are passed as they are. axis_env: pairs (name, size) of named axes that are to be
+    bound, as inside vmap(..., axis_name=name). return_shape: give also the output's ShapeDtypeStructs.
     The result prints in the notation that JAX users know; it is a `ClosedJaxpr`, its arrays from outside are in `.consts`.
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, function_name
 from funcgrad.api.autodiff import name_like
+from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, function_name
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.core.pytree import flatten_axes, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary

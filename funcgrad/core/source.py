@@ -15,7 +15,18 @@ import sys
 import threading
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["SCOPE", "GLUE", "PACKAGE", "UNKNOWN", "USER", "Source", "current", "generated_filename", "kind_of_file", "source_of_traceback"]
+__all__ = [
+    "GLUE",
+    "PACKAGE",
+    "SCOPE",
+    "UNKNOWN",
+    "USER",
+    "Source",
+    "current",
+    "generated_filename",
+    "kind_of_file",
+    "source_of_traceback",
+]
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _GENERATED = "<funcgrad "  # file names that exec'd code of the package carries

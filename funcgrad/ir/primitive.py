@@ -10,14 +10,14 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
     transpose(ct, *args, **params)       -> a cotangent or None for each arg; linear args come as `LinearArg`;
                                             with multiple_results ct is a list that may hold None
     batch(size, args, dims, **params)    -> (out, dim_out); args are batched along dims[i], or not where it is None
-    batch_named(axis, args, dims, **params) -> as batch, for a batch whose axis (axis.size) has a name (axis.name); for operators that
-                                            speak of named axes, or carry programs or functions that may
+    batch_named(axis, args, dims, **params) -> as batch, for a batch whose axis (axis.size) has a name (axis.name); for
+                                            operators that speak of named axes, or carry programs or functions that may
     partial_eval(known, args, params)    -> how a call splits into what is known and what is not (calls only)
     mask_transpose(mask, *args, **params) -> as transpose, for the boolean array that says where a cotangent is live;
                                             None where the mask cannot be carried on
     blocks                               -> its transpose blocks cotangents somewhere (select): mask_transpose then also
                                             takes mask=None, which means that all of the cotangent is live
-    run(*values, **params)               -> how it is evaluated eagerly, where that is not `numpy`: calls user functions as they are
+    run(*values, **params)               -> how it is evaluated eagerly, where not by `numpy`: calls user functions as they are
     stage(trace, args, params)           -> how it is recorded, where that is not as one equation of these params
     loop                                 -> a descriptor from `ir.loop_rules`
     dtypes                               -> those that its array operands may have

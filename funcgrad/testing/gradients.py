@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.bridge.flat import as_value
 from funcgrad.api.autodiff import jvp, vjp
+from funcgrad.bridge.flat import as_value
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_flatten, tree_leaves_with_path, tree_map

@@ -56,7 +56,8 @@ def rows(x: Any, numbers: Sequence[int | None]) -> Any:
                 stop += 1
             pieces.append(zeros(shaped((stop - start, *aval.shape[1:]), aval.dtype)))
         else:
-            step = 1 if stop == len(numbers) or numbers[stop] in (None, first) else numbers[stop] - first
+            after = numbers[stop] if stop < len(numbers) else None
+            step = 1 if after is None or after == first else after - first
             while stop < len(numbers) and numbers[stop] == first + step * (stop - start):
                 stop += 1
             pieces.append(_progression(x, first, step, stop - start))

@@ -5,6 +5,7 @@ unknown inputs -> unknown outputs).
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.ir.evaluate import evaluate
@@ -43,7 +44,7 @@ def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...], forced: tuple[bool, ...
     return Split(closed_over(head), consts, closed_over(tail), unknown_out, numbers)
 
 
-def merge(flags: tuple[bool, ...], when_true: list[Any], when_false: list[Any]) -> list[Any]:
+def merge(flags: Sequence[bool], when_true: Sequence[Any], when_false: Sequence[Any]) -> list[Any]:
     """One list from two, by flag."""
     t, f = iter(when_true), iter(when_false)
     return [next(t) if flag else next(f) for flag in flags]

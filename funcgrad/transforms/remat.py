@@ -1,8 +1,8 @@
 """The operator `checkpoint`: a program whose intermediate values are computed again in the backward pass instead of kept.
 
 Partial evaluation keeps the known inputs (and what the policy allows) and records a call of the whole program on them;
-its transpose computes the intermediate values again. Inside one compiled program the second computation must not be merged with the first:
-its inputs go through `barrier`, which no pass looks through.
+its transpose computes the intermediate values again. Inside one compiled program the second computation must not be merged
+with the first: its inputs go through `barrier`, which no pass looks through.
 """
 
 import itertools

@@ -26,7 +26,7 @@ class Axis(NamedTuple):
     name: Any = None
 
 
-def of_any_axis(rule: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def of_any_axis(rule: Callable[..., Any]) -> dict[str, Any]:
     """The batching rules of an operator that carries programs, from `rule(axis, args, dims, **params)`."""
 
     def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], /, **params: Any) -> Any:

@@ -2,10 +2,11 @@
 
 from collections import OrderedDict, namedtuple
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 
 Point = namedtuple("Point", "x y")
 

@@ -1,9 +1,10 @@
 """jacfwd, jacrev, hessian against known matrices."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 
 
 @pytest.mark.parametrize("jac", [fg.jacfwd, fg.jacrev])

@@ -1,9 +1,10 @@
 """make_jaxpr, eval_shape, ShapeDtypeStruct."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 
 
 def test_notation():

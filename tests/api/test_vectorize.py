@@ -1,9 +1,10 @@
 """vmap against Python loops."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 
 RNG = np.random.default_rng(3)
 

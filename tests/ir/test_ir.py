@@ -1,9 +1,10 @@
 """The IR: immutable programs, the checker, the notation."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.core.aval import shaped
 from funcgrad.core.dtypes import float32
 from funcgrad.core.errors import IRError

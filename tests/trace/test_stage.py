@@ -1,9 +1,10 @@
 """Staging: what is recorded, what leaks, what is known."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.core.errors import UnexpectedTracerError
 from funcgrad.ir.check import check
 

@@ -1,9 +1,10 @@
 """The operator `jit`: a program called inside a program, under every transform."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.testing import counters
 
 X = np.linspace(0.2, 1.4, 5)
