@@ -56,7 +56,7 @@ def jit(
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp
     >>> fg.jit(lambda x: 2 * x)(fnp.asarray([1.0, 2.0]))
-    Array([2., 4.], dtype=float64)
+    Array([2., 4.], dtype=float32)
     """
     for name, value in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         if value is not _UNSPECIFIED and value is not None:

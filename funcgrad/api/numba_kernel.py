@@ -11,6 +11,7 @@ from funcgrad.api.autodiff import jvp as forward
 from funcgrad.api.custom import custom_jvp, custom_vjp
 from funcgrad.api.staging import ShapeDtypeStruct
 from funcgrad.bridge.flat import check_callable
+from funcgrad.bridge.travel import reduced
 from funcgrad.bridge.user_kernel import (
     check_user_dtypes,
     compiled,
@@ -35,7 +36,8 @@ class NumbaKernel:
 
     def __init__(self, fun: Any, out: Any, rule: tuple[str, Any], native: bool):
         functools.update_wrapper(self, python_function(fun), updated=())
-        self.fun, self.out, self.rule, self.native = fun, out, rule, native
+        self.fun, self.out, self.native = fun, out, native
+        self._parts = fun, out, rule
         self.count = parameters(fun)
         self.elementwise = out is None or isinstance(out, (type, str, np.dtype))
         self.apply: Callable[..., Any] = _ruled(self._scalar if self.elementwise else self._arrays, rule)
@@ -44,7 +46,13 @@ class NumbaKernel:
         return f"<numba_kernel {name_of(self.fun)}>"
 
     def __reduce__(self) -> Any:
-        return NumbaKernel, (self.fun, self.out, self.rule, self.native)
+        return reduced(self, self._parts, _rebuild, self.native)
+
+    def __copy__(self) -> "NumbaKernel":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "NumbaKernel":
+        return self
 
     @api_boundary
     def __call__(self, *args: Any) -> Any:
@@ -134,6 +142,10 @@ class NumbaKernel:
         return many, tuple(found)
 
 
+def _rebuild(parts: tuple, native: bool) -> NumbaKernel:
+    return NumbaKernel(*parts, native)
+
+
 def _literals(xs: Sequence[Any]) -> list[Any]:
     """Python numbers among the operands in the dtype of the others, so far as the category allows."""
     if all(isinstance(x, (Value, np.generic)) and not aval_of(x).weak_type for x in xs):
@@ -211,7 +223,7 @@ def numba_kernel(
     ... def f(x):
     ...     return x * x if x > 0.0 else 0.0
     >>> fg.grad(lambda x: f(x).sum())(fnp.asarray([-1.0, 2.0]))
-    Array([0., 4.], dtype=float64)
+    Array([0., 4.], dtype=float32)
     """
     rules = [(k, r) for k, r in (("vjp", vjp), ("jvp", jvp), ("derivative_of", derivative_of)) if r is not None]
     if len(rules) > 1:

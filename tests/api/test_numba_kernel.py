@@ -1,5 +1,6 @@
 """numba_kernel: user's Numba functions under every transform, against the same function in NumPy or Python."""
 
+import copy
 import math
 import os
 import pickle
@@ -8,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import cloudpickle
 import numba
 import numpy as np
 import pytest
@@ -423,9 +425,16 @@ def test_a_second_process_starts_warm(tmp_path):
         subprocess.run([sys.executable, str(tmp_path / "program.py"), way], check=True, env=env)
 
 
+kernel_of_module = numba_kernel(lambda x, s: bump(x, s), derivative_of=bump_fnp)
+
+
 def test_kernels_travel():
-    again = pickle.loads(pickle.dumps(kernel_of_module))
-    np.testing.assert_allclose(again(X, 0.5), bump_numpy(X, 0.5), rtol=1e-14)
-
-
-kernel_of_module = kernel
+    """With their rules, also inside a jitted function."""
+    for by in (pickle, cloudpickle):
+        again = pickle.loads(by.dumps(kernel_of_module))
+        np.testing.assert_allclose(again(X, 0.5), bump_numpy(X, 0.5), rtol=1e-14)
+        loss = fg.jit(fg.grad(lambda x: kernel_of_module(x, 0.5).sum()))
+        np.testing.assert_array_equal(pickle.loads(by.dumps(loss))(X), loss(X))
+        program = fg.make_jaxpr(lambda x: kernel(x, 0.5))(X)
+        assert len(pickle.loads(by.dumps(program)).eqns) == 1
+    assert copy.deepcopy(kernel) is kernel
