@@ -26,6 +26,8 @@ def as_value(x: Any) -> Any:
     if t in _PYTHON_SCALARS:
         return from_numpy(np.asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
     if isinstance(x, (np.ndarray, np.generic)):
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(t)  # its mask would be lost
         return from_numpy(x)
     if hasattr(x, "__jax_array__") or hasattr(x, "__array__"):
         return from_numpy(np.asarray(x))

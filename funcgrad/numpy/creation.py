@@ -72,6 +72,8 @@ def _from_sequence(x: Any, dtype: np.dtype | None, name: str) -> Value:
     """Nested lists: of numbers by NumPy in one go; with Values inside by stacking."""
     leaves = _leaves(x, [])
     if not any([isinstance(leaf, Value) for leaf in leaves]):
+        if dtype in dt.INTEGERS and leaves and all([leaf.__class__ is int for leaf in leaves]):
+            return from_numpy(_integers(x, dtype, name), copy=False)
         data = _to_ndarray(x, name)
         typed = [leaf.dtype for leaf in leaves if isinstance(leaf, (np.generic, np.ndarray))]
         if dtype is None:
@@ -93,6 +95,24 @@ def _from_sequence(x: Any, dtype: np.dtype | None, name: str) -> Value:
     return stack([cast(p, dtype) for p in parts] if dtype is not None else parts)
 
 
+def _integers(x: Any, dtype: np.dtype, name: str) -> np.ndarray:
+    """Python integers (one, or nested lists of them) in a dtype of integers; one that it cannot hold is an error, as in NumPy."""
+    try:
+        return np.asarray(x, dtype)
+    except OverflowError:
+        info = np.iinfo(dtype)
+        wrong = next(n for n in _leaves(x, []) if not info.min <= n <= info.max)
+        raise OverflowError(
+            message(
+                f"fnp.{name}: got the Python number {wrong} for {dtype}",
+                f"numbers from {info.min} to {info.max}",
+                "a wider dtype ('int64', 'uint64', 'float64'), or np.asarray(x).astype(dtype) to wrap around",
+            )
+        ) from None
+    except ValueError:
+        return _to_ndarray(x, name)  # says that the rows differ
+
+
 def _scalar_kind(x: Any) -> Any:
     # For the dtype alone: a value's own shape does not matter.
     return x if not isinstance(x, Value) else (x.dtype.type(0) if not x.weak_type else _WEAK[dt.category(x.dtype)])
@@ -105,7 +125,7 @@ def _numpy_leaves(x: Any) -> Any:
     return [_numpy_leaves(i) for i in x] if isinstance(x, (list, tuple)) else (np.asarray(x) if isinstance(x, Value) else x)
 
 
-def _to_ndarray(x: Any, name: str) -> np.ndarray:
+def _to_ndarray(x: Any, name: str, kind: str = "") -> np.ndarray:
     try:
         data = np.asarray(x)
     except ValueError:
@@ -119,7 +139,7 @@ def _to_ndarray(x: Any, name: str) -> np.ndarray:
     if data.dtype.kind in "OSUMm":
         raise DtypeError(
             message(
-                f"fnp.{name}: got an object that NumPy cannot read as numbers ({x.__class__.__name__})",
+                f"fnp.{name}: got an object that NumPy cannot read as numbers ({kind or x.__class__.__name__})",
                 "numbers, nested lists of them, arrays",
                 "np.asarray(x, dtype=float) first",
             )
@@ -167,15 +187,18 @@ def _convert(x: Any, dtype: np.dtype | None, copy: Any, name: str) -> Value:
         )
         return out
     if isinstance(x, (bool, int, float, complex)):
-        if dtype is None:
-            return from_numpy(np.asarray(x, dt.scalar_dtype(type(x)) if type(x) in _SCALARS else None))
-        return from_numpy(_astype(np.asarray(x), dtype), copy=False)
+        target = dtype or (dt.scalar_dtype(type(x)) if type(x) in _SCALARS else None)
+        if type(x) is int and target in dt.INTEGERS:
+            return from_numpy(_integers(x, target, name), copy=False)
+        return from_numpy(np.asarray(x) if target is None else _astype(np.asarray(x), target), copy=False)
     if isinstance(x, (list, tuple)):
         return _from_sequence(x, dtype, name)
     if hasattr(x, "__funcgrad_array__"):
         return _convert(x.__funcgrad_array__(), dtype, copy, name)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return _convert(_from_dlpack(x), dtype, copy, name)
+    if isinstance(x, (str, bytes, dict, set, frozenset)):
+        _to_ndarray(np.array(x, object), name, type(x).__name__)  # raises
     if x is None:
         raise TypeError(
             message(

@@ -58,6 +58,7 @@ class ScalarType:
     def __call__(self, x: Any) -> Any:
         if isinstance(x, Value):
             return cast(x, self.dtype)
+        x = cast(x, self.dtype) if x.__class__ is int else x  # one that does not fit is an error
         return from_numpy(np.asarray(x).astype(self.dtype))
 
     @property

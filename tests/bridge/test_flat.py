@@ -77,6 +77,12 @@ class Plain:
     w: object
 
 
+@pytest.mark.parametrize("call", [fg.grad, fg.vmap, fg.jacfwd], ids=str)
+def test_a_mask_is_not_dropped(call):
+    with pytest.raises(DtypeError, match="got MaskedArray"):
+        call(fnp.sum)(np.ma.array([1.0, 2.0], mask=[0, 1]))
+
+
 @pytest.mark.parametrize("call", [fg.grad, fg.vmap, fg.jit], ids=["grad", "vmap", "jit"])
 @pytest.mark.parametrize("leaf", [Plain(1.0), "text", object(), {1, 2}], ids=["dataclass", "str", "object", "set"])
 def test_what_is_no_array(call, leaf):

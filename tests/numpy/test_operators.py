@@ -9,13 +9,13 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.core.source import UNKNOWN, Source
 from funcgrad.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from funcgrad.core.source import UNKNOWN, Source
 from funcgrad.numpy.operators import rewrite_assignment
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
@@ -279,3 +279,34 @@ def test_usual_slips():
         fnp.concatenate(x, x)
     with pytest.raises(TypeError, match=r"fnp\.zeros\(\(2, 3\)\)"):
         fnp.ones(2, 3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_python_integers_fit_or_raise(dtype):
+    """A Python number never wraps around: not on its own, in a list, as a fill value, beside an array."""
+    info = np.iinfo(dtype)
+    makers = (
+        lambda n: fnp.array(n, dtype), lambda n: fnp.asarray([n, 1], dtype), lambda n: fnp.full(2, n, dtype),
+        getattr(fnp, dtype), lambda n: fnp.zeros(2, dtype) + n,
+    )  # fmt: skip
+    for make in makers:
+        for n in (int(info.min), int(info.max)):
+            got = make(n)
+            assert got.dtype == dtype and int(got.ravel()[0]) == n
+        for n in (int(info.min) - 1, int(info.max) + 1, 2**70, -(2**70)):
+            with pytest.raises(OverflowError):
+                make(n)
+    assert fnp.asarray(np.array([300, -1]), dtype).tolist() == np.array([300, -1]).astype(dtype).tolist()
+    assert int(fnp.asarray(2.7, dtype)) == 2 and float(fnp.asarray(2**70, "float32")) == 2.0**70
+
+
+def test_integers_beyond_64_bits():
+    with pytest.raises(OverflowError, match="uint64"):
+        fnp.asarray(2**63)
+    assert fnp.asarray([2**63]).dtype == np.uint64 and fnp.asarray(2**63, "uint64").dtype == np.uint64
+
+
+@pytest.mark.parametrize("x", ["text", b"bytes", {1: 2}, {1}, frozenset([1]), object(), ..., [None], ["1"]], ids=repr)
+def test_what_is_no_array(x):
+    with pytest.raises(TypeError, match=r"(?s)fnp.array: got an object.*Allowed: numbers"):
+        fnp.array(x)
