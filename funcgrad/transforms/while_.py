@@ -32,7 +32,7 @@ from funcgrad.trace.stage import Record, stage
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.cond import LANE_ELEMENTS, by_lane, cond
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
-from funcgrad.transforms.partial import merge
+from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.scan import batch_first, parts, reordered, scan
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
@@ -168,25 +168,19 @@ def _count(record: Record, args: tuple[Any, ...], params: dict[str, Any]) -> int
     """How many steps the loop takes, from its known operands."""
     known = [x if record.knows(x) else None for x in args]
     c, b, state = parts(known, params["cond_consts"], params["body_consts"])
-    moving = [x is None for x in state]
-    # The known carries must not depend on unknown ones; those are tangents, which steer nothing.
-    body, cond = silent(params["body"]), params["cond"]  # its effects happen in the scan
-    unknown = {v for v, x in zip(body.invars, [*b, *state], strict=True) if x is None}
-    while True:
-        reached = set(unknown)
-        for eqn in body.eqns:
-            if any(x in reached for x in eqn.inputs):
-                reached.update(eqn.outputs)
-        grown = [m or x in reached for m, x in zip(moving, body.outvars, strict=True)]
-        if grown == moving:
+    fixed, moving = [x is None for x in b], [x is None for x in state]
+    body = silent(params["body"])  # its effects happen in the scan
+    while True:  # the known carries must not depend on unknown ones; those are tangents, which steer nothing
+        split = split_jaxpr(body, (*fixed, *moving), tuple(moving))
+        if list(split.unknown_out) == moving:
             break
-        moving = grown
-        unknown |= {v for v, m in zip(body.invars[len(b) :], moving, strict=True) if m}
+        moving = list(split.unknown_out)
     keep = [i for i, m in enumerate(moving) if not m]
+    constants = [*split.consts, *[x for x in b if x is not None]]
     with running(record.parent):  # type: ignore[arg-type]
         counted = while_(
-            *c, *[x for x in b if x is not None], *[state[i] for i in keep], np.int64(0),
-            **_counting(cond, body, params, b, keep),
+            *c, *constants, *[state[i] for i in keep], np.int64(0),
+            **_counting(params["cond"], split.head, len(c), len(constants), keep),
         )[-1]  # fmt: skip
     number = counted.concrete()
     if number is None:
@@ -200,18 +194,16 @@ def _count(record: Record, args: tuple[Any, ...], params: dict[str, Any]) -> int
     return int(np.asarray(number))
 
 
-def _counting(cond: Jaxpr, body: Jaxpr, params: dict[str, Any], b: list[Any], keep: list[int]) -> dict[str, Any]:
-    n, cc, bc = len(body.outvars), params["cond_consts"], params["body_consts"]
+def _counting(cond: Jaxpr, head: Jaxpr, cond_consts: int, consts: int, keep: list[int]) -> dict[str, Any]:
+    """The loop of the known carries, and of a counter. `head` gives these carries of the next step first."""
     counter, number = Var(shaped((), dt.int64)), Var(shaped((), dt.int64))
     one = Literal(np.int64(1), shaped((), dt.int64))
-    fixed = [v for v, x in zip(body.invars[:bc], b, strict=True) if x is not None]
-    ins = [*fixed, *[body.invars[bc + i] for i in keep], counter]
-    needed = _needed(body, [body.outvars[i] for i in keep])
-    eqns = [*needed, Eqn(add, (counter, one), (number,), {})]
-    step = Jaxpr((), ins, eqns, [*[body.outvars[i] for i in keep], number])
-    test = Jaxpr((), [*cond.invars[:cc], *[cond.invars[cc + i] for i in keep], Var(counter.aval)], cond.eqns, cond.outvars)
-    assert n >= len(keep)
-    return {"cond": test, "body": step, "cond_consts": cc, "body_consts": len(fixed), "max_steps": None}
+    outs = list(head.outvars[: len(keep)])
+    eqns = [*_needed(head, outs), Eqn(add, (counter, one), (number,), {})]
+    step = Jaxpr((), [*head.invars, counter], eqns, [*outs, number])
+    watched = [cond.invars[cond_consts + i] for i in keep]
+    test = Jaxpr((), [*cond.invars[:cond_consts], *watched, Var(counter.aval)], cond.eqns, cond.outvars)
+    return {"cond": test, "body": step, "cond_consts": cond_consts, "body_consts": consts, "max_steps": None}
 
 
 def _needed(jaxpr: Jaxpr, outs: list[Any]) -> list[Eqn]:
