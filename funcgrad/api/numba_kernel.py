@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -55,20 +55,34 @@ class NumbaKernel:
         return self
 
     @api_boundary
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = f"numba_kernel {name_of(self.fun)}"
+        if self.elementwise and (kwargs or len(args) != self.count):
+            args = self._bound(args, kwargs)
+        elif kwargs:
+            self._wrong(f"got the keyword arguments {sorted(kwargs)}")
         xs = _literals([_promote.operand(x, name, f"args[{i}]") for i, x in enumerate(args)])
         if self.elementwise:
             self._arity(len(args), 0)
             return self.apply(*_promote.common_shape(name, xs))
         return self.apply(*[_promote.as_value(x, name) for x in xs])
 
+    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        """All arguments by position, with the function's defaults."""
+        try:
+            bound = inspect.signature(python_function(self.fun)).bind(*args, **kwargs)
+        except TypeError as error:
+            count = len(args) + len(kwargs)
+            self._wrong(f"got {count} argument{'s' * (count != 1)}: {error}")
+        bound.apply_defaults()
+        return bound.args
+
     def _arity(self, ins: int, outs: int) -> None:
         if ins + outs == self.count and self.count:
             return
         self._wrong(f"got {ins} argument{'s' * (ins != 1)}" + (f" for {outs} output{'s' * (outs != 1)} of out=" if outs else ""))
 
-    def _wrong(self, got: str) -> None:
+    def _wrong(self, got: str) -> NoReturn:
         many = "one parameter for each argument, then one for each output"
         raise UsageError(
             message(
@@ -214,7 +228,8 @@ def numba_kernel(
     Division by zero gives inf or nan (numba's error_model="numpy") unless `@njit(error_model="python")` is said. A function that
     may raise an exception is run in a loop of its own, not fused, and raises from there.
 
-    Returns a callable of positional arguments; also works as a decorator, with or without keywords.
+    Returns a callable like the function (a kernel of arrays: of positional arguments); also works as a decorator, with or without
+    keywords.
     Raises UsageError for wrong numbers of arguments and outputs, CompileError with numba's message where nopython mode fails.
 
     >>> import math

@@ -107,6 +107,15 @@ def test_the_result_dtype():
         double(np.float16(1))
 
 
+def test_defaults_and_keywords():
+    f = numba_kernel(lambda x, scale=2.0, shift=1: x * scale + shift)
+    np.testing.assert_array_equal(f(X), X * 2 + 1)
+    np.testing.assert_array_equal(fg.jit(lambda x: f(x, shift=3))(X), X * 2 + 3)
+    np.testing.assert_array_equal(fg.vmap(lambda x, s: f(x, scale=s))(X, X), X * X + 1)
+    with pytest.raises(UsageError, match="keyword arguments"):
+        arrays(X, decay=0.5)
+
+
 def test_loops_inside_and_inside_a_loop():
     def escape(re, im):
         x = y = 0.0
@@ -340,7 +349,7 @@ def test_mistakes():
         return x
 
     for call, error, text in (
-        (lambda: kernel(X), UsageError, r"bump has 2 parameters and got 1 argument\.(.|\n)*2 arguments"),
+        (lambda: kernel(X), UsageError, r"bump has 2 parameters and got 1 argument: missing(.|\n)*2 arguments"),
         (lambda: arrays(X), UsageError, r"cumulate has 3 parameters and got 1 argument, which out= does not take"),
         (
             lambda: numba_kernel(cumulate, out=S((3,), np.float64))(X),
