@@ -11,6 +11,8 @@ A row nest, and on CUDA every nest, runs lane by lane: the carries are local var
 A column nest runs on the CPU in blocks of lanes: the carries are blocks in scratch memory, and each step is a loop over
 the lanes of the block that becomes vector code. A while goes on until the last lane of the block has ended; those that
 ended before it keep what they have.
+
+On the CPU a long loop asks now and then whether it shall stop (`stopped(scratch)`), so that it can be interrupted.
 """
 
 import re
@@ -21,6 +23,8 @@ from funcgrad.codegen.kernel import Kernel
 from funcgrad.codegen.rows import loads_first, store_lines, store_roots
 from funcgrad.codegen.scalars import Scope
 from funcgrad.codegen.target import ATOM
+
+OFTEN = 1 << 20  # steps of a lane between two questions whether to stop, a power of two; each takes about a nanosecond
 
 _NAME = re.compile(r"t\d+")
 
@@ -36,6 +40,18 @@ def write(kernel: Kernel) -> None:
         _in_blocks(kernel)
     else:
         _lane_by_lane(kernel)
+
+
+def _may_stop(kernel: Kernel, turn: str, often: int) -> list[str]:
+    """After a step: leave the kernel if it shall stop."""
+    return [] if kernel.target.flat_arrays else [f"if {turn} & {often - 1} == 0 and stopped(scratch):", "    return"]
+
+
+def _counting(kernel: Kernel, count: str, often: int) -> list[str]:
+    """The same for a count that goes up by more than one."""
+    if kernel.target.flat_arrays:
+        return []
+    return [f"turns = turns + {count}", f"if turns > {often}:", "    turns = 0", "    if stopped(scratch):", "        return"]
 
 
 def _updates(p: PassForm, texts: list[tuple[str, int]], places: list[str]) -> list[str]:
@@ -59,6 +75,8 @@ def _still(kernel: Kernel) -> dict[int, str]:
 
 def _lane_by_lane(kernel: Kernel) -> None:
     nest, scalars = kernel.nest, kernel.scalars
+    if not kernel.target.flat_arrays:
+        kernel.put(1, ["turns = 0"])
     if nest.layout == "column":
         lanes = nest.outer - 1
         n, block = scalars.extent(lanes), nest.lanes
@@ -100,12 +118,15 @@ def _lane_pass(kernel: Kernel, p: PassForm, indent: int) -> None:
     body = scope.at(2) + store_lines(kernel, p, texts[:count], scope) + _updates(p, texts[count:], places)
     kernel.put(indent, before.at(1) + before.at(2) + scope.at(1) + begin)
     if p.test is not None:
+        count = [] if kernel.target.flat_arrays else ["turns = turns + 1"]
         kernel.put(indent, ["while True:"])
-        kernel.put(indent + 1, test)
-    else:
-        axis = nest.outer
-        kernel.put(indent, [f"for {kernel.index[axis]} in range({scalars.extent(axis)}):"])
-    kernel.put(indent + 1, body or ["pass"])
+        kernel.put(indent + 1, test + body + count + _may_stop(kernel, "turns", OFTEN))
+        return
+    axis = nest.outer
+    i, n = kernel.index[axis], scalars.extent(axis)
+    kernel.put(indent, [f"for {i} in range({n}):"])
+    kernel.put(indent + 1, [*body, *_may_stop(kernel, f"({i} + 1)", OFTEN)] or ["pass"])
+    kernel.put(indent, _counting(kernel, n, OFTEN))
 
 
 # ---- blocks of lanes
@@ -120,6 +141,7 @@ def _in_blocks(kernel: Kernel) -> None:
     nest, scalars = kernel.nest, kernel.scalars
     lanes, width = nest.outer - 1, nest.lanes
     n = scalars.extent(lanes)
+    kernel.put(1, ["turns = 0"])
     kernel.put(1, [f"blocks = {kernel.quotient(f'{n} + {width - 1}', str(width))}", kernel.points("z")])
     kernel.put(2, [f"r{lanes} = {kernel.quotient('z', 'blocks')}", f"c = (z - r{lanes} * blocks) * {width}"])
     kernel.put(2, [f"e = select(c + {width} < {n}, c + {width}, {n})"])
@@ -139,7 +161,7 @@ def _in_blocks(kernel: Kernel) -> None:
 
 
 def _block_pass(kernel: Kernel, p: PassForm, blocks: Blocks) -> None:
-    nest, scalars = kernel.nest, kernel.scalars
+    nest, scalars, width = kernel.nest, kernel.scalars, kernel.nest.lanes
     deepest = 2 + nest.inner
     for c in p.carries:
         blocks.declare(f"m{c.number}", c.code)
@@ -172,8 +194,11 @@ def _block_pass(kernel: Kernel, p: PassForm, blocks: Blocks) -> None:
         kernel.put(2, ["w = i32(1)", "while w != i32(0):"])
         kernel.put(3, ["w = i32(0)", "for l in range(c, e):"])
         kernel.put(4, scope.at(deepest) + lines + ["w = or_(w, i32(g))"])
+        kernel.put(3, ["turns = turns + 1", *_may_stop(kernel, "turns", OFTEN // width)])
         return
     axis = nest.outer
     kernel.put(2, [f"for {kernel.index[axis]} in range({scalars.extent(axis)}):"])
     kernel.put(3, scope.at(2) + ["for l in range(c, e):"])
     kernel.put(4, scope.at(deepest) + (lines or ["pass"]))
+    kernel.put(3, _may_stop(kernel, f"({kernel.index[axis]} + 1)", OFTEN // width))
+    kernel.put(2, _counting(kernel, scalars.extent(axis), OFTEN // width))

@@ -137,6 +137,10 @@ def check_index(scratch, number, i, n):
     return 0
 
 
+def stopped(scratch):
+    return False
+
+
 def _pair(re, im, dtype):
     out = np.empty(np.broadcast(re, im).shape, dtype)
     out.real, out.imag = re, im

@@ -147,7 +147,7 @@ _PARAMS += "".join(
     f"def param_{c}(dims, slot): return {c}(dims[slot])\n" for c in DTYPES if c not in FLOAT_CODES + COMPLEX_CODES + ("b1",)
 )
 
-_SKIPPED = ("ptr_", "row_", "param_", "stream", "offset", "likely", "check_index")
+_SKIPPED = ("ptr_", "row_", "param_", "stream", "offset", "likely", "check_index", "stopped")
 
 
 @functools.cache

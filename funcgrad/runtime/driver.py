@@ -128,6 +128,7 @@ class Driver:
             put(layout.E_FUTEX, futex)
         put(layout.E_CREATE, _address(libc, "pthread_create"))
         put(layout.E_WORKER, self.entries["worker"])
+        put(layout.E_ASKED, self.entries["asked_to_stop"])
         for k, dtype in enumerate(blas.DTYPES):
             place = (layout.E_ONE + 16 * k) // 8
             self.environment[place : place + 2].view(np.uint8)[: dtype.itemsize] = np.array([1], dtype).view(np.uint8)

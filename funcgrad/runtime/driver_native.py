@@ -46,8 +46,9 @@ E_INCREF = 272  # Py_IncRef
 E_LAUNCHES = 280  # native steps run by this process so far
 E_SIGNALS = 288  # PyErr_CheckSignals
 E_GEMV = 296  # sgemv, dgemv, cgemv, zgemv
-E_BLOCKS = 328  # free blocks: two for each size class
-E_BYTES_TOTAL = 328 + 16 * 64
+E_ASKED = 328  # address of `asked_to_stop`
+E_BLOCKS = 336  # free blocks: two for each size class
+E_BYTES_TOTAL = 336 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -60,7 +61,7 @@ S_SCRATCH = 48
 S_SCRATCH_STRIDE = 56  # bytes from one thread's scratch to the next
 S_LONG = 64  # 1: release the GIL
 S_BLAS = 72  # 1: has matrix products
-S_CHECKS = 80  # 1: some kernel checks indices
+S_CHECKS = 80  # 1: some kernel uses the threads' error records
 S_STEPS = 88  # native steps, all stretches together
 S_BYTES_TOTAL = 96
 
@@ -68,7 +69,15 @@ S_BYTES_TOTAL = 96
 B_ERROR = 0  # step + 1, then the kernel's error record (check + 1, index, size)
 B_THREAD = 32  # the thread state while the GIL is released, or 0
 B_BUDGET = 40  # nanoseconds, about, that loops go on before they look for signals
+B_STOPPED = 48  # 1: a signal's handler has raised, everything shall end
 B_BASES = 64  # the addresses of inputs, outputs, arena, and the slots of loops
+
+# ---- a thread's error record, the head of its scratch (the first 24 bytes are the kernel's) ---------------------
+X_STOP = 32  # `asked_to_stop`, or 0
+X_BLOCK = 40
+X_ENVIRONMENT = 48
+X_CALLER = 56  # 1: the thread that came from Python, which may look for signals
+X_BYTES = 64
 
 # ---- records ------------------------------------------------------------------------------------------------
 R_KIND = 0  # 0 end, 1 kernel, 2 matrix product, 3 copy, 4 constant, 5 loop, 6 while, 7 branch
@@ -77,7 +86,7 @@ R_ADDRESS = 16  # of the kernel; a matrix product: its dtype's number (0 to 3)
 R_DIMS = 24
 R_EXTENT = 32
 R_CHUNK = 40  # points a thread takes at once; 0: the caller alone
-R_CHECKS = 48
+R_CHECKS = 48  # 1: checks indices, 2: a loop that asks whether to stop
 R_STEP = 56
 R_COUNT = 64  # number of buffers, then (base, offset) for each
 R_REFS = 72
@@ -301,6 +310,8 @@ def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride,
         spins += 1
         if spins > 4000:
             call0(peek(env + E_YIELD))
+            if c != 0 and spins & 0x3FFF == 0:
+                asked_to_stop(c)
     atomic_store(pool + P_LOCK, 0)
     return 1
 
@@ -319,12 +330,28 @@ def run_kernel(env, state, block, record):
     address = peek(record + R_ADDRESS)
     dims = peek(record + R_DIMS)
     shared = 0
+    checks = peek(record + R_CHECKS)
+    asker = 0
+    if checks & 2 != 0:
+        asker = scratch
+        threads = 1
+        if chunk != 0 and peek(env + E_POOL) != 0:
+            threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
+        for t in range(threads):
+            head = scratch + t * peek(state + S_SCRATCH_STRIDE)
+            poke(head + X_STOP, peek(env + E_ASKED))
+            poke(head + X_BLOCK, block)
+            poke(head + X_ENVIRONMENT, env)
+            poke(head + X_CALLER, 0)
+        poke(scratch + X_CALLER, 1)
     if chunk != 0:
         stride = peek(state + S_SCRATCH_STRIDE)
-        shared = share_out(env, 1, address, buffers, dims, extent, chunk, scratch, stride, 0, 0, 0)
+        shared = share_out(env, 1, address, buffers, dims, extent, chunk, scratch, stride, 0, 0, asker)
     if shared == 0:
         call_kernel(address, buffers, dims, 0, extent, scratch)
-    if peek(record + R_CHECKS) != 0:
+    if checks & 2 != 0 and peek(block + B_STOPPED) != 0:
+        return INTERRUPTED
+    if checks & 1 != 0:
         threads = 1
         if shared != 0:
             threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
@@ -414,8 +441,19 @@ def look_for_signals(env, block):
     if thread != 0:
         poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
     if found != 0:
+        poke(block + B_STOPPED, 1)
         return INTERRUPTED
     return 0
+
+
+def asked_to_stop(scratch):
+    """What a loop inside a kernel asks now and then: whether it shall end."""
+    block = peek(scratch + X_BLOCK)
+    if atomic_load(block + B_STOPPED) != 0:
+        return 1
+    if peek(scratch + X_CALLER) == 0:
+        return 0
+    return look_for_signals(peek(scratch + X_ENVIRONMENT), block)
 
 
 def start_slots(block, record):
@@ -531,7 +569,7 @@ def walk(env, state, block, code):
         if peek(env + E_POOL) != 0:
             threads = peek(peek(env + E_POOL) + P_WORKERS) + 1
         for t in range(threads):
-            clear(scratch + t * stride, 64)
+            clear(scratch + t * stride, X_BYTES)
     return steps(env, state, block, code)
 
 
@@ -571,6 +609,7 @@ def leave_blas(env):
 
 def run(env, state, block, code):
     """`walk` with what surrounds it: the GIL and the BLAS library's threads."""
+    poke(block + B_STOPPED, 0)
     poke(block + B_THREAD, 0)
     poke(block + B_BUDGET, PATIENCE)
     if peek(state + S_LONG) != 0:
@@ -701,6 +740,7 @@ FUNCTIONS = {
     "move_bytes": 3,
     "put_constant": 2,
     "look_for_signals": 2,
+    "asked_to_stop": 1,
     "start_slots": 2,
     "advance": 3,
     "run_loop": 4,
@@ -720,4 +760,4 @@ FUNCTIONS = {
     "call_direct": 3,
     "call_stretch": 2,
 }
-ENTRIES = ("worker", "prepare", "call_arrays", "call_packed", "call_direct", "call_stretch", "release_block")
+ENTRIES = ("worker", "asked_to_stop", "prepare", "call_arrays", "call_packed", "call_direct", "call_stretch", "release_block")

@@ -81,7 +81,7 @@ class Executable:
             (layout.S_LONG, int(self._cost > LONG)),
             (layout.S_BLAS, int(any(isinstance(s, Gemm) for s in self._steps))),
             (layout.S_STEPS, sum(not isinstance(s, HostStep) for s in self.program.steps)),
-            (layout.S_CHECKS, int(any(s.checks for s in steps))),
+            (layout.S_CHECKS, int(any(map(records.uses_record, steps)))),
         ):
             state[offset // 8] = value
         return state

@@ -26,6 +26,7 @@ Every operation keeps its operands' dtype (numba's own operators widen int32 to 
 | `is_finite is_nan` | of a float, by its bits |
 | `radd rmul rmax rmin` | for an accumulator only: floats may be reassociated, so that a reduction becomes vectors |
 | `check_index(scratch, number, i, n)` | i when 0 <= i < n; else 0, and the error record, if empty, becomes (number + 1, i, n) |
+| `stopped(scratch)` | whether the loop shall stop: what the function says that the driver left in the record, if there is one |
 | `likely(c)` | a hint for a branch |
 | `stream(p, i, v)` | a store that bypasses the caches (aligned vectors only: for large outputs of unit stride) |
 | `inf nan` | float64 constants (write `f32(inf)`) |
@@ -48,6 +49,7 @@ from funcgrad.runtime.pointers import (
 )
 
 I1 = ir.IntType(1)
+STOP_SLOT = 4  # of a thread's error record: the address of the driver's function that says whether to stop, or 0
 CONTRACT = ("contract",)
 REASSOC = ("contract", "reassoc", "nsz")
 
@@ -362,6 +364,21 @@ def check_index(typingctx, scratch, number, i, n):
 
 
 @word
+def stopped(typingctx, scratch):
+    def build(context, builder, sig, args):
+        record = builder.bitcast(args[0], I64.as_pointer())
+        function = builder.load(builder.gep(record, [I64(STOP_SLOT)], source_etype=I64), typ=I64)
+        place = cgutils.alloca_once_value(builder, I64(0))
+        with builder.if_then(builder.icmp_unsigned("!=", function, I64(0))):
+            kind = ir.FunctionType(I64, [I64])
+            told = builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.ptrtoint(args[0], I64)])
+            builder.store(told, place)
+        return builder.icmp_unsigned("!=", builder.load(place, typ=I64), I64(0))
+
+    return types.boolean(scratch), build
+
+
+@word
 def real(typingctx, z):
     def build(context, builder, sig, args):
         return context.make_complex(builder, sig.args[0], args[0]).real
@@ -431,6 +448,7 @@ NAMESPACE = {
     "stream": stream,
     "likely": likely,
     "check_index": check_index,
+    "stopped": stopped,
     "real": real,
     "imag": imag,
     "c64of": _complex_of(types.complex64),

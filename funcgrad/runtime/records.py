@@ -149,7 +149,7 @@ class Linker:
         dims = np.array(step.dims, np.int64) if step.dims else np.zeros(1, np.int64)
         self.keep.append(dims)
         chunk = 0 if step.nest.sequential else threads.chunk_of(step.extent, step.cost)
-        record = [1, 0, self.addresses[number], array_address(dims), step.extent, chunk, int(bool(step.checks)), number]
+        record = [1, 0, self.addresses[number], array_address(dims), step.extent, chunk, uses_record(step), number]
         record.append(len(step.refs))
         for ref in step.refs:
             record += bases.place(ref)
@@ -190,6 +190,11 @@ class Linker:
             record += body
         record[1] = 8 * len(record)
         return record
+
+
+def uses_record(step: KernelStep) -> int:
+    """1: the kernel checks indices, 2: it holds loops that ask whether to stop; 3: both."""
+    return int(bool(step.checks)) + 2 * int(step.nest.carried)
 
 
 def gemm_record(step: Gemm, number: int, bases: Bases) -> list[int]:
