@@ -1,4 +1,4 @@
-"""Linear algebra that is made of products and reductions: norms, powers, chains of products, cross products."""
+"""Linear algebra as in `numpy.linalg`: products, norms, powers and condition numbers; the factorisations come from `_factor`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,32 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import contract, diagonals, structure
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
+from funcgrad.numpy._factor import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrices,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+)
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.creation import eye
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
+from funcgrad.numpy.reductions import any as any_
 from funcgrad.numpy.reductions import keep
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
@@ -22,10 +43,12 @@ from funcgrad.numpy.structure import broadcast_to, moveaxis, unstack
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.ops.reduce import reduce_sum
+from funcgrad.ops.shape import expand_dims
 
 __all__ = [
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
-    "tensordot", "trace", "vecdot", "vector_norm",
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd",
+    "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 matrix_transpose, vecdot = structure.matrix_transpose, contract.vecdot
@@ -140,13 +163,13 @@ def _best_splits(p: list[int]) -> dict[tuple[int, int], int]:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix times itself `n` times, n >= 0; the identity for 0."""
+    """A square matrix times itself `n` times; the identity for 0, powers of the inverse for n < 0."""
     x = as_value(a, "linalg.matrix_power")
     k = static_int(n, "linalg.matrix_power", "n")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(message(f"fnp.linalg.matrix_power: got {x.aval.str_short()}", "square matrices", "x @ x.T"))
     if k < 0:
-        raise UsageError(message(f"fnp.linalg.matrix_power: got n={k}", "0 or more", "fnp.linalg.matrix_power(inverse, -n)"))
+        x, k = inv(x), -k
     if k == 0:
         return broadcast_to(eye(x.shape[-1], dtype=x.dtype), x.shape)
     out = None
@@ -199,12 +222,12 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
         sums = sum_(ew.abs(x), inner, keepdims=True)
         out = (max_ if ord > 0 else min_)(sums, outer_, keepdims=True)
         return out if keepdims else structure.squeeze(out, both)
+    if ord in (2, -2, "nuc"):
+        s = svdvals(moveaxis(x, (rows, columns), (-2, -1)))
+        out = sum_(s, -1) if ord == "nuc" else max_(s, -1) if ord > 0 else min_(s, -1)
+        return expand_dims(out, dimensions=both) if keepdims else out
     raise UsageError(
-        message(
-            f"fnp.linalg.norm: got ord={ord!r} for matrices",
-            "None, 'fro', 1, -1, inf, -inf (the others need singular values)",
-            "ord='fro'",
-        )
+        message(f"fnp.linalg.norm: got ord={ord!r} for matrices", "None, 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", "ord='fro'")
     )
 
 
@@ -212,9 +235,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """The norm of vectors or matrices; its gradient at 0 is 0.
 
     Args: x: array. ord: for vectors any number (2 by default; 0 counts what is not zero, inf and -inf are the extremes); for
-    matrices None or "fro" (root of the sum of squares), 1, -1 (columns), inf, -inf (rows). axis: an integer for vectors, a
-    pair for
-    matrices, None for all of x (flattened where ord is None). keepdims: leave extents of 1.
+    matrices None or "fro" (root of the sum of squares), 1, -1 (columns), inf, -inf (rows), 2, -2, "nuc" (singular values).
+    axis: an integer for vectors, a pair for matrices, None for all of x (flattened where ord is None).
+    keepdims: leave extents of 1.
 
     >>> fnp.linalg.norm(fnp.array([3.0, 4.0]))
     """
@@ -254,3 +277,18 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
             message(f"fnp.linalg.matrix_norm: got {v.aval.str_short()}", "two or more axes", "fnp.linalg.vector_norm")
         )
     return _matrix(v, (v.ndim - 2, v.ndim - 1), ord, keepdims)
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number: the largest over the smallest singular value (p None or 2; -2: the inverse), otherwise norm(x, p)
+    norm(inv(x), p). Infinite for singular matrices."""
+    v = matrices(x, "linalg.cond", "x", square=p not in (None, 2, -2))
+    if 0 in v.shape[-2:]:
+        raise ShapeError(message(f"fnp.linalg.cond: got {v.aval.str_short()}", "matrices with elements", "check x.shape"))
+    if p in (None, 2, -2):
+        s = svdvals(v)
+        r = ew.div(s[..., -1], s[..., 0]) if p == -2 else ew.div(s[..., 0], s[..., -1])
+    else:
+        r = multiply(matrix_norm(v, ord=p), matrix_norm(inv(v), ord=p))
+    unknown = ew.and_(ew.ne(r, r), ew.not_(any_(ew.ne(v, v), (-2, -1))))
+    return ew.select_n(unknown, r, like(r, np.inf))

@@ -1,8 +1,9 @@
 """qr, svd, eigh, eig and schur, by LAPACK.
 
 Vectors of a decomposition are determined up to a phase, and those of a repeated value up to a rotation among them. Derivatives
-move them without turning them among themselves; what does not depend on the choice (a projector, A^(1/2), a sum of singular
-values) has exact and finite derivatives, repeated values or not. A matrix with NaN has a decomposition of NaN.
+move them without turning them among themselves. So derivatives are finite, repeated values or not, and exact for what does
+not depend on the choice: sums over values, projectors, the polar factor U V^H. (A function of a matrix that is put together
+from its vectors, V f(w) V^H, lacks what f does inside a group of equal values.) A matrix with NaN has a decomposition of NaN.
 """
 
 from collections.abc import Sequence
@@ -144,8 +145,8 @@ def _svd_numpy(x: np.ndarray, full_matrices: bool, compute_uv: bool) -> list[np.
 
 
 def _svd_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, compute_uv: bool) -> Any:
-    # With P = U^H A' V: S' is the real diagonal of P. U^H U' and V^H V' are skew, and off the diagonal
-    # (s_j^2 - s_i^2) (U^H U')_ij = P_ij s_j + s_i conj(P_ji), and the same of V with P^H for P.
+    # With P = U^H A' V: S' is the real diagonal of P. U^H U' = X + Y and V^H V' = X - Y are skew, with
+    # 2 X_ij = (P + P^H)_ij / (s_j - s_i) off the diagonal and 2 Y_ij = (P - P^H)_ij / (s_j + s_i). Equal values only take X away.
     (x,), (t,) = primals, tangents
     dtype = aval_of(x).dtype
     u, s, vh = svd(x, full_matrices=full_matrices and compute_uv, compute_uv=True)
@@ -159,13 +160,12 @@ def _svd_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: 
         return [s], [t_s]
     square = aval_of(p).shape
     ph = mx.h(p)
-    f = mx.as_dtype(_skew_quotients(s), dtype)
-    left, right = mx.as_dtype(mx.rows(s, square), dtype), mx.as_dtype(mx.columns(s, square), dtype)
-    turn_u = ew.mul(f, ew.add(ew.mul(p, right), ew.mul(left, ph)))
-    turn_v = ew.mul(f, ew.add(ew.mul(ph, right), ew.mul(left, p)))
+    sums = ew.mul(ew.add(mx.rows(s, square), mx.columns(s, square)), like(s, 2))
+    differences = ew.mul(mx.inverse_differences(s), like(s, 0.5))
+    together = ew.mul(ew.add(p, ph), mx.as_dtype(differences, dtype))
+    apart = ew.mul(ew.sub(p, ph), mx.as_dtype(mx.safe_inverse(sums), dtype))
+    turn_u, turn_v = ew.add(together, apart), ew.sub(together, apart)
     inverse = mx.safe_inverse(s)
-    if dtype in dt.COMPLEXES:  # the phases of a pair (u, v) turn against each other; all of it is given to u
-        turn_u = ew.add(turn_u, ew.mul(_imaginary(mx.diagonal_part(p)), mx.as_dtype(mx.columns(inverse, square), dtype)))
     t_u, t_v = mx.mm(u1, turn_u), mx.mm(v1, turn_v)
     if m > k:
         outside = ew.sub(tv, mx.mm(u1, p))
@@ -177,13 +177,6 @@ def _svd_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: 
     if full_matrices:
         t_u, t_v = _completed(t_u, u1, u, k), _completed(t_v, v1, mx.h(vh), k)
     return [u, s, vh], [t_u, t_s, mx.h(t_v)]
-
-
-def _skew_quotients(s: Any) -> Any:
-    """F[i, j] = 1 / (s_j^2 - s_i^2), 0 for equal values."""
-    shape = (*aval_of(s).shape, aval_of(s).shape[-1])
-    both = ew.add(mx.rows(s, shape), mx.columns(s, shape))
-    return ew.mul(mx.inverse_differences(s), mx.safe_inverse(both))
 
 
 def _completed(t: Any, first: Any, full: Any, k: int) -> Any:

@@ -30,7 +30,7 @@ def _cholesky_abstract(x: ShapedArray) -> ShapedArray:
 
 def _cholesky_numpy(x: np.ndarray) -> np.ndarray:
     (out,) = mx.whole_or_each(lambda a: [np.linalg.cholesky(a)], x, outs=[(x.shape[-2:], x.dtype)])
-    return out
+    return np.tril(out)
 
 
 def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
