@@ -9,6 +9,7 @@ from scipy.linalg import cython_blas
 # The order is the number of a dtype in the driver's table.
 DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 NAMES = ("sgemm", "dgemm", "cgemm", "zgemm")
+VECTOR_NAMES = ("sgemv", "dgemv", "cgemv", "zgemv")
 _GETTERS = ("scipy_openblas_get_num_threads", "openblas_get_num_threads", "MKL_Get_Max_Threads")
 _SETTERS = ("scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads")
 
@@ -16,6 +17,11 @@ _SETTERS = ("scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_S
 def gemm_addresses() -> list[int]:
     """sgemm, dgemm, cgemm, zgemm: Fortran's calling convention, 32-bit integers."""
     return [get_cython_function_address("scipy.linalg.cython_blas", name) for name in NAMES]
+
+
+def gemv_addresses() -> list[int]:
+    """sgemv, dgemv, cgemv, zgemv: the same."""
+    return [get_cython_function_address("scipy.linalg.cython_blas", name) for name in VECTOR_NAMES]
 
 
 def thread_functions() -> tuple[int, int]:

@@ -134,6 +134,8 @@ class Driver:
             self.environment[place : place + 2].view(np.uint8)[: dtype.itemsize] = np.array([1], dtype).view(np.uint8)
         for k, address in enumerate(blas.gemm_addresses()):
             put(layout.E_GEMM + 8 * k, address)
+        for k, address in enumerate(blas.gemv_addresses()):
+            put(layout.E_GEMV + 8 * k, address)
         getter, setter = blas.thread_functions()
         put(layout.E_BLAS_GET, getter if setter else 0)
         put(layout.E_BLAS_SET, setter if getter else 0)

@@ -80,7 +80,7 @@ X_CALLER = 56  # 1: the thread that came from Python, which may look for signals
 X_BYTES = 64
 
 # ---- records ------------------------------------------------------------------------------------------------
-R_KIND = 0  # 0 end, 1 kernel, 2 matrix product, 3 copy, 4 constant, 5 loop, 6 while, 7 branch
+R_KIND = 0  # 0 end, 1 kernel, 2 matrix product, 3 copy, 4 constant, 5 loop, 6 while, 7 branch, 8 matrix times vector
 R_SIZE = 8  # bytes of the record
 R_ADDRESS = 16  # of the kernel; a matrix product: its dtype's number (0 to 3)
 R_DIMS = 24
@@ -123,6 +123,16 @@ L_BODY = 56  # where the body's records are, from the record's start
 L_TEST = 64  # a while: the same for the test
 L_RESULTS = 72  # a while: how many copies at the end
 L_TABLE = 80  # slots: number, base, offset, stride; swaps: two numbers; results: number, base, offset, bytes
+V_DTYPE = 16  # its number
+V_TRANS = 24  # of Fortran's matrix, which is ours transposed
+V_ROWS = 32  # of Fortran's matrix
+V_COLUMNS = 40
+V_LEADING = 48
+V_STEP_X = 56
+V_STEP_Y = 64
+V_A = 72  # base, offset
+V_X = 88
+V_Y = 104
 N_INDEX = 16  # base, offset
 N_COUNT = 32  # number of branches, then where the records of each are
 N_BRANCHES = 40
@@ -409,6 +419,22 @@ def run_gemm(env, state, block, record):
     return 0
 
 
+def run_gemv(env, block, record):
+    """A matrix times a vector."""
+    kind = peek(record + V_DTYPE)
+    a = address_of(block, record + V_A)
+    x = address_of(block, record + V_X)
+    y = address_of(block, record + V_Y)
+    m = peek(record + V_ROWS)
+    n = peek(record + V_COLUMNS)
+    one = env + E_ONE + kind * 16
+    address = peek(env + E_GEMV + kind * 8)
+    trans = peek(record + V_TRANS)
+    step_x = peek(record + V_STEP_X)
+    blas_gemv(address, trans, m, n, one, a, peek(record + V_LEADING), x, step_x, env + E_ZERO, y, peek(record + V_STEP_Y))
+    return 0
+
+
 def address_of(block, ref):
     """The address that (base, offset) at `ref` stand for."""
     return peek(block + B_BASES + peek(ref) * 8) + peek(ref + 8)
@@ -553,8 +579,10 @@ def steps(env, state, block, code):
             failed = run_loop(env, state, block, record)
         elif kind == 6:
             failed = run_while(env, state, block, record)
-        else:
+        elif kind == 7:
             failed = run_branch(env, state, block, record)
+        else:
+            run_gemv(env, block, record)
         if failed != 0:
             return failed
         record = record + peek(record + R_SIZE)
@@ -736,6 +764,7 @@ FUNCTIONS = {
     "run_kernel": 4,
     "product": 7,
     "run_gemm": 4,
+    "run_gemv": 3,
     "address_of": 2,
     "move_bytes": 3,
     "put_constant": 2,

@@ -119,22 +119,36 @@ def call_kernel(builder, address, bufs, dims, lo, hi, scratch):
     return I64(0)
 
 
-def blas_gemm(builder, address, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, ldc):
-    """Fortran's xGEMM: everything by address, 32-bit sizes. trans_a and trans_b are characters."""
+def _slot(builder, value, kind):
+    """The address of a Fortran argument."""
+    place = cgutils.alloca_once(builder, kind)
+    builder.store(builder.trunc(value, kind), place)
+    return builder.bitcast(place, BYTES_P)
 
-    def slot(value, kind):
-        place = cgutils.alloca_once(builder, kind)
-        builder.store(builder.trunc(value, kind), place)
-        return builder.bitcast(place, BYTES_P)
 
-    byte = ir.IntType(8)
-    values = [slot(trans_a, byte), slot(trans_b, byte), slot(m, I32), slot(n, I32), slot(k, I32)]
-    values += [builder.inttoptr(one, BYTES_P), builder.inttoptr(a, BYTES_P), slot(lda, I32)]
-    values += [builder.inttoptr(b, BYTES_P), slot(ldb, I32), builder.inttoptr(zero, BYTES_P)]
-    values += [builder.inttoptr(c, BYTES_P), slot(ldc, I32)]
-    kind = ir.FunctionType(ir.VoidType(), [BYTES_P] * 13)
+def _fortran(builder, address, values):
+    kind = ir.FunctionType(ir.VoidType(), [BYTES_P] * len(values))
     builder.call(builder.inttoptr(address, kind.as_pointer()), values)
     return I64(0)
+
+
+def blas_gemm(builder, address, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, ldc):
+    """Fortran's xGEMM: everything by address, 32-bit sizes. trans_a and trans_b are characters."""
+    byte = ir.IntType(8)
+    values = [_slot(builder, x, byte) for x in (trans_a, trans_b)] + [_slot(builder, x, I32) for x in (m, n, k)]
+    values += [builder.inttoptr(one, BYTES_P), builder.inttoptr(a, BYTES_P), _slot(builder, lda, I32)]
+    values += [builder.inttoptr(b, BYTES_P), _slot(builder, ldb, I32), builder.inttoptr(zero, BYTES_P)]
+    values += [builder.inttoptr(c, BYTES_P), _slot(builder, ldc, I32)]
+    return _fortran(builder, address, values)
+
+
+def blas_gemv(builder, address, trans, m, n, one, a, lda, x, step_x, zero, y, step_y):
+    """Fortran's xGEMV."""
+    values = [_slot(builder, trans, ir.IntType(8)), _slot(builder, m, I32), _slot(builder, n, I32)]
+    values += [builder.inttoptr(one, BYTES_P), builder.inttoptr(a, BYTES_P), _slot(builder, lda, I32)]
+    values += [builder.inttoptr(x, BYTES_P), _slot(builder, step_x, I32), builder.inttoptr(zero, BYTES_P)]
+    values += [builder.inttoptr(y, BYTES_P), _slot(builder, step_y, I32)]
+    return _fortran(builder, address, values)
 
 
 @word
@@ -171,5 +185,6 @@ SYSTEM = {
     "call6": _call(6),
     "call_kernel": _fixed(6, call_kernel),
     "blas_gemm": _fixed(14, blas_gemm),
+    "blas_gemv": _fixed(12, blas_gemv),
     "clear": clear,
 }
