@@ -25,11 +25,13 @@ import numpy as np
 from funcgrad.bridge.array import Array, from_numpy
 from funcgrad.bridge.counts import counts
 from funcgrad.bridge.family import Anchor, Family, Key, Staged
+from funcgrad.bridge.fastcall import make_call
 from funcgrad.bridge.jit import Dispatcher
-from funcgrad.bridge.runner import as_array, runner_of
+from funcgrad.bridge.runner import Runner, as_array, runner_of
 from funcgrad.bridge.why import reason
 from funcgrad.core import source
 from funcgrad.core.aval import ShapedArray, literal_aval
+from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
 from funcgrad.core.errors import (
     TracerBoolConversionError,
@@ -62,7 +64,7 @@ class Question(NamedTuple):
 class Segment:
     """A stretch of the function between two branches."""
 
-    __slots__ = ("jaxpr", "ins", "consts", "made", "kept", "dead", "question", "children", "outs", "out_tree")
+    __slots__ = ("jaxpr", "ins", "consts", "made", "kept", "dead", "question", "children", "outs", "out_tree", "call")
 
     def __init__(self, jaxpr: Jaxpr | None, ins: tuple[int, ...], consts: list[Any], made: int, kept: tuple[int, ...]):
         self.jaxpr, self.ins = jaxpr, ins  # the program (None where there is nothing to run), the slots of its inputs
@@ -73,6 +75,7 @@ class Segment:
         self.children: dict[Any, Segment] = {}
         self.outs: tuple[Any, ...] = ()  # of a leaf: slots, or constant Arrays
         self.out_tree: PyTreeDef | None = None
+        self.call: Any = None  # what runs the program on Arrays: at first its runner, later generated code
 
 
 class Tree(Staged):
@@ -121,11 +124,17 @@ class Walk:
     def run(self, segment: Segment) -> None:
         """Run a segment; its constants and results join the values."""
         values = self.values
-        values += [self.arrays[c] if c.__class__ is Anchor else c for c in segment.consts]
+        if segment.consts:
+            values += [self.arrays[c] if c.__class__ is Anchor else c for c in segment.consts]
         if segment.jaxpr is not None:
             args = [values[i] for i in segment.ins]
             if self.direct:
-                values += runner_of(segment.jaxpr)(args)
+                call = segment.call
+                if call is None:
+                    segment.call = call = runner_of(segment.jaxpr)
+                elif call.__class__ is Runner:
+                    segment.call = call = _generated(segment.jaxpr)
+                values += call(args)
             else:
                 with running(self.outer):
                     values += bind(call_operator, *args, jaxpr=segment.jaxpr, name=self.name)
@@ -135,9 +144,9 @@ class Walk:
     def answer(self, question: Question) -> Any:
         """What the value says that the question asks."""
         x, kind = self.values[question.slot], question.kind
-        known = x.concrete() if isinstance(x, Value) else x
+        known = x if x.__class__ is Array else x.concrete()
         if known is not None:
-            return kind(np.asarray(known).reshape(())[()])
+            return kind(known._np.item())
         with running(self.outer):
             picked = x.pick(kind)  # an outer trace of the same kind may know
         if picked is None:
@@ -153,6 +162,17 @@ class Walk:
                 )
             )
         return picked
+
+
+@weak_memo
+def _generated(jaxpr: Jaxpr) -> Any:
+    """Code generated for the program, as a function of a list of Arrays."""
+    runner = runner_of(jaxpr)
+    examples = [from_numpy(np.empty(a.shape, a.dtype), a.weak_type, copy=False) for a in jaxpr.in_avals]
+    key = Key(tree_flatten((([*examples],), {}))[1], tuple(jaxpr.in_avals), (), config.trace_key)
+    outs = tree_flatten([0] * len(jaxpr.outvars))[1]
+    staged = Staged(key, jaxpr, [], outs, "", ())
+    return make_call(staged, key, runner, [], examples, 1, lambda args, kw: runner(args[0])) or runner
 
 
 class Path(Stage):
