@@ -97,6 +97,7 @@ from funcgrad.lax.elementwise import (
     tan,
     tanh,
 )
+from funcgrad.lax.fourier import fft
 from funcgrad.lax.scatter_gather import (
     gather,
     scatter,
@@ -240,6 +241,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "fft",
     "floor",
     "fori_loop",
     "full",

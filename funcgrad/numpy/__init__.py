@@ -20,6 +20,7 @@ from funcgrad.numpy import (
     dtypes,
     einstein,
     elementwise,
+    fft,
     files,
     interpolation,
     join,
@@ -60,7 +61,7 @@ from funcgrad.numpy.structure import *
 
 bool = bool_
 
-__all__ = ["bool", "linalg"]
+__all__ = ["bool", "fft", "linalg"]
 __all__ += arithmetic.__all__
 __all__ += compare.__all__
 __all__ += constants.__all__
