@@ -1,0 +1,5 @@
+"""SciPy's functions on arrays that can be traced: `from funcgrad.scipy import linalg`."""
+
+from funcgrad.scipy import fft
+
+__all__ = ["fft"]
