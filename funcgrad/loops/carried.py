@@ -26,7 +26,7 @@ from funcgrad.loops.scalarise import Scalarise
 from funcgrad.loops.sums import Split, split
 from funcgrad.loops.tape import Tape
 from funcgrad.loops.templates import BOOL, INT64, KERNEL_DTYPES, copy_template, fold_template, storage_dtype
-from funcgrad.loops.views import contiguous
+from funcgrad.loops.views import Strided, contiguous
 
 Grid = np.ndarray | None
 
@@ -264,7 +264,7 @@ def _add(eqn: Eqn, lowering: Any) -> None:
     stages = [Stage(carries, test, []) for carries, test in lane.stages]
     last: list[Place] = []
     for k, (out, var) in enumerate(zip(outs, eqn.outputs, strict=True)):
-        strides = contiguous(var.aval.shape)
+        strides = _laid_out(lowering, var)[1]
         if out.__class__ is Stacked:
             n = len(out.lead)
             step = -strides[n] if out.reverse else strides[n]
@@ -330,6 +330,17 @@ def _places(
     return found
 
 
+def _laid_out(lowering: Any, var: Var) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of a result's memory, and the strides of the result's axes in it: as its only reader wants them."""
+    shape = var.aval.shape
+    perm = lowering.permuted.get(var)
+    if perm is None:
+        return shape, contiguous(shape)
+    stored = tuple([shape[a] for a in perm])
+    steps = contiguous(stored)
+    return stored, tuple([steps[perm.index(a)] for a in range(len(shape))])
+
+
 def _node(eqn: Eqn, lowering: Any, space: tuple[int, ...], tape: Tape, plan: Carried) -> None:
     graph = lowering.graph
     node = Node(graph, "carried", space, BOOL)
@@ -337,9 +348,10 @@ def _node(eqn: Eqn, lowering: Any, space: tuple[int, ...], tape: Tape, plan: Car
     node.must, node.call, node.template, node.args = True, plan, tape.template(), tuple(tape.args)
     node.results = []
     for var in eqn.outputs:
-        result = Node(graph, "result", var.aval.shape, var.aval.dtype)
+        shape, strides = _laid_out(lowering, var)
+        result = Node(graph, "result", shape, var.aval.dtype)
         result.args = (Random(node, 0, (), ()),)
         node.results.append(result)
-        lowering.env[var] = result.view()
+        lowering.env[var] = Strided(result, 0, var.aval.shape, strides)
     graph.read(node)
     assert prod(space)

@@ -73,7 +73,7 @@ class Lowering:
         self.pairs = pairs
         self.env: dict[Var, Any] = {}  # Strided or Number
         self.effect: Node | None = None  # the last host node with effects: they run in the program's order
-        self.permuted = _transposed_dots(jaxpr)
+        self.permuted = _transposed(jaxpr)
         for i, var in enumerate(jaxpr.constvars + jaxpr.invars):
             node = Node(self.graph, "input", var.aval.shape, var.aval.dtype)
             node.input, node.must = i, True
@@ -333,9 +333,10 @@ class Lowering:
         self.graph.outputs.append(node)
 
 
-def _transposed_dots(jaxpr: Jaxpr) -> dict[Var, tuple[int, ...]]:
-    """Products whose only reader transposes them -> its permutation."""
-    readers: dict[Any, list[Eqn | None]] = {e.outputs[0]: [] for e in jaxpr.eqns if e.primitive.loop.__class__ is rules.Dot}
+def _transposed(jaxpr: Jaxpr) -> dict[Var, tuple[int, ...]]:
+    """Products and results of loops whose only reader transposes them -> its permutation."""
+    makers = [e for e in jaxpr.eqns if e.primitive.loop.__class__ in (rules.Dot, rules.Loop)]
+    readers: dict[Any, list[Eqn | None]] = {v: [] for e in makers for v in e.outputs}
     if not readers:
         return {}
     for eqn in jaxpr.eqns:
