@@ -2,6 +2,7 @@
 
 from funcgrad.ops.factor import eig, eigh, qr, schur, svd
 from funcgrad.ops.solve import adjugate, det, linear_solve, lu, permute_rows, slogdet
+from funcgrad.ops.sylvester import pivots_to_permutation, sqrtm, sylvester
 from funcgrad.ops.triangular import cholesky, triangular_solve
 
 __all__ = [
@@ -13,9 +14,12 @@ __all__ = [
     "linear_solve",
     "lu",
     "permute_rows",
+    "pivots_to_permutation",
     "qr",
     "schur",
     "slogdet",
+    "sqrtm",
     "svd",
+    "sylvester",
     "triangular_solve",
 ]
