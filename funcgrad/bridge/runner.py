@@ -111,7 +111,7 @@ class Runner:
         self.in_avals = tuple(jaxpr.in_avals)
         try:
             p = prepare(jaxpr, donated)
-        except MemoryError:
+        except (MemoryError, RecursionError):  # no fault of the program's: the next call tries again
             raise
         except Exception as error:  # a fault of ours, not of the user's program: it still has an answer
             _warn("a program could not be made", error)

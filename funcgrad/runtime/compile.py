@@ -36,6 +36,8 @@ from funcgrad.runtime.pointers import DTYPES, Word
 
 KERNEL_ARGUMENTS = (pointers.TABLE, pointers.DIMS, types.int64, types.int64, pointers.SCRATCH)
 HELPER = "fg.helper."
+# Failures that say nothing of the kernel: the next attempt may succeed.
+PASSING = (MemoryError, RecursionError)
 # What a kernel may leave for the loader to find: the C library's part that LLVM itself calls.
 EXTERNAL = frozenset("fmod fmodf memset memcpy memmove".split())
 EXTERNAL |= frozenset("hypot hypotf tgamma tgammaf log2 log2f log10 log10f".split())  # what users' functions call
@@ -175,6 +177,8 @@ class _Helpers:
         arguments = tuple(DTYPES[code] for code in helper.args)
         try:
             text, _ = frontend.lower_function(function_from(helper.source), arguments, HELPER + name, DTYPES[helper.result])
+        except PASSING:
+            raise
         except Exception as error:
             raise CompileError(f"a helper did not compile: {error}\n\n{helper.source}") from error
         module = _prepare(text)
@@ -285,6 +289,8 @@ def compile_source(source: str, key: str | None = None) -> bytes:
     symbol = symbol_of(key or key_of(source))
     try:
         return machine_code(_lowered(source, symbol))
+    except PASSING:
+        raise
     except Exception as error:
         raise CompileError(f"a kernel did not compile: {error}\n\n{source}") from error
 

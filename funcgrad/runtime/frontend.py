@@ -241,18 +241,21 @@ class _Lower(lowering.Lower):
 
 
 class _Once:
-    """Contexts, made at the first compile of the process."""
+    """Contexts, made at the first compile of the process.
 
-    typing = None
-    lowering = None
+    numba fills them little by little, and what was begun is not begun again: a compile that is broken off (Ctrl-C, no memory,
+    recursion too deep) may leave them half filled, so after any failure the next compile makes new ones, in 0.1 s."""
+
+    made = None
 
     @classmethod
     def get(cls):
-        if cls.lowering is None:
-            cls.typing = _Typing()
-            cls.lowering = _Context(cls.typing)
-            cls.lowering.refresh()
-        return cls.typing, cls.lowering
+        if cls.made is None:
+            own = _Typing()
+            lowering = _Context(own)
+            lowering.refresh()
+            cls.made = own, lowering
+        return cls.made
 
 
 FLAGS = {
@@ -275,7 +278,14 @@ def _flags():
 @global_compiler_lock
 def lower_function(function, argument_types, symbol, return_type=None):
     """`function` as the text of an LLVM module with one function called `symbol`; and its return type."""
-    typing_context, lowering_context = _Once.get()
+    try:
+        return _lower(function, argument_types, symbol, return_type, *_Once.get())
+    except BaseException:
+        _Once.made = None
+        raise
+
+
+def _lower(function, argument_types, symbol, return_type, typing_context, lowering_context):
     flags = _flags()
     identity = FunctionIdentity.from_function(function)
     func_ir = _Interpreter(identity).interpret(ByteCode(identity))

@@ -12,6 +12,7 @@ from functools import partial
 
 from funcgrad.core.errors import CompileError
 from funcgrad.runtime import cache, compile, loader, parallel
+from funcgrad.runtime.apart import apart
 from funcgrad.runtime.counters import counters
 
 
@@ -33,11 +34,17 @@ def addresses(sources: list[str], beside: Companion | None = None) -> list[int]:
     """The address of each source's kernel. Raises CompileError (after all others are kept) when one cannot be made."""
     missing = [s for s in dict.fromkeys(sources) if s not in _Known.address]
     if missing or beside is not None:
-        with _Known.lock:
-            missing = [s for s in missing if s not in _Known.address]
-            _make(missing, beside)
+        missing = apart(partial(_make_missing, missing, beside))
     counters.add("reused", len(set(sources)) - len(missing))
     return [_Known.address[s] for s in sources]
+
+
+def _make_missing(sources: list[str], beside: Companion | None) -> list[str]:
+    """Make those that no other thread has made meanwhile; which they were."""
+    with _Known.lock:
+        missing = [s for s in sources if s not in _Known.address]
+        _make(missing, beside)
+    return missing
 
 
 def _make(sources: list[str], beside: Companion | None) -> None:

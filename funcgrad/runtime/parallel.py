@@ -51,12 +51,20 @@ def compile_all(jobs: list[Job], sizes: list[int]) -> list[bytes | CompileError]
         loads[least] += sizes[k]
     done: dict[int, bytes | CompileError] = {}
     with collection_paused():
-        children = [_spawn([(k, jobs[k]) for k in share]) for share in shares[1:]]
-        for k in shares[0] if shares else ():
-            done[k] = _one(jobs[k])
-        for child in children:
-            if child is not None:
-                done.update(_collect(*child))
+        children: list[tuple[int, int]] = []
+        try:
+            for share in shares[1:]:
+                child = _spawn([(k, jobs[k]) for k in share])
+                if child is not None:
+                    children.append(child)
+            for k in shares[0] if shares else ():
+                done[k] = _one(jobs[k])
+            while children:
+                done.update(_collect(*children.pop()))
+        except BaseException:  # broken off: nobody waits for the rest
+            for pid, reader in children:
+                _dismiss(pid, reader)
+            raise
         return [done[k] if k in done else _one(job) for k, job in enumerate(jobs)]
 
 
@@ -83,11 +91,7 @@ def _spawn(share: list[tuple[int, Job]]):
     """(process id, pipe to read) of a child that does `share`; None when there can be no child."""
     reader, writer = os.pipe()
     try:
-        with ExitStack() as held, warnings.catch_warnings():
-            # no other thread may be inside LLVM or numba while the process is copied
-            held.enter_context(global_compiler_lock)
-            if hasattr(ffi.lib, "_lock"):
-                held.enter_context(ffi.lib._lock)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "fork in a process with threads": the child runs the compiler only
             pid = os.fork()
     except OSError:
@@ -104,6 +108,39 @@ def _spawn(share: list[tuple[int, Job]]):
             pipe.write(pickle.dumps(answer))
     finally:
         os._exit(0)
+
+
+class _Fork:
+    """No other thread may be inside LLVM or numba while the process is copied, whoever copies it: in the child their locks
+    would stay closed, and what they guard half done. So a fork waits for a compile that is under way, and holds the locks."""
+
+    held: list[ExitStack] = []
+
+    @classmethod
+    def before(cls) -> None:
+        with ExitStack() as entered:
+            entered.enter_context(global_compiler_lock)
+            if hasattr(ffi.lib, "_lock"):
+                entered.enter_context(ffi.lib._lock)
+            cls.held.append(entered.pop_all())
+
+    @classmethod
+    def after(cls) -> None:
+        if cls.held:
+            cls.held.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_Fork.before, after_in_parent=_Fork.after, after_in_child=_Fork.after)
+
+
+def _dismiss(pid: int, reader: int) -> None:
+    os.close(reader)
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    except (ChildProcessError, ProcessLookupError):
+        pass
 
 
 def _collect(pid: int, reader: int) -> dict[int, bytes | CompileError]:
