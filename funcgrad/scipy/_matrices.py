@@ -1,0 +1,176 @@
+"""Matrices of a given structure, as in `scipy.linalg`: from vectors (differentiable), or from a size alone."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from funcgrad.core import dtypes as dt
+from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
+from funcgrad.numpy.creation import array, zeros
+from funcgrad.numpy.elementwise import divide, negative
+from funcgrad.numpy.join import concatenate
+from funcgrad.ops import _matrix as mx
+from funcgrad.ops._family import like
+from funcgrad.ops.shape import pad
+
+__all__ = [
+    "block_diag", "circulant", "companion", "convolution_matrix", "dft", "fiedler", "fiedler_companion", "hadamard", "hankel",
+    "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "pascal", "toeplitz",
+]  # fmt: skip
+
+
+def vector(x: Any, name: str, arg: str, least: int = 0) -> Any:
+    v = as_value(operand(x, f"x.{name}", arg), f"x.{name}", arg)
+    if v.ndim != 1 or v.shape[0] < least:
+        wanted = f"a vector of {least} or more elements" if least else "a vector"
+        raise ShapeError(message(f"scipy.linalg.{name}: got {v.aval.str_short()} for {arg}", wanted, f"{arg}.ravel()"))
+    return v
+
+
+def _grid(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(rows)[:, None], np.arange(columns)[None, :]
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrix with constant diagonals whose first column is c and first row r (r[0] is not used; conj(c) by default)."""
+    column = vector(c, "toeplitz", "c")
+    row = mx.conj(column) if r is None else vector(r, "toeplitz", "r")
+    column, row = common_dtype(column, row)
+    i, j = _grid(column.shape[0], row.shape[0])
+    return concatenate([row[1:][::-1], column])[i - j + max(row.shape[0] - 1, 0)]
+
+
+def hankel(c: Any, r: Any = None) -> Any:
+    """The matrix with constant antidiagonals whose first column is c and last row r (r[0] is not used; zeros by default)."""
+    column = vector(c, "hankel", "c")
+    row = zeros(column.shape, column.dtype) if r is None else vector(r, "hankel", "r")
+    column, row = common_dtype(column, row)
+    i, j = _grid(column.shape[0], row.shape[0])
+    return concatenate([column, row[1:]])[i + j]
+
+
+def circulant(c: Any) -> Any:
+    """The matrix whose columns are c, each turned by one more place."""
+    v = vector(c, "circulant", "c", 1)
+    i, j = _grid(v.shape[0], v.shape[0])
+    return v[(i - j) % v.shape[0]]
+
+
+def companion(a: Any) -> Any:
+    """The companion matrix of the polynomial with coefficients a, the highest first; its eigenvalues are the roots."""
+    v = vector(common_inexact(operand(a, "x.companion", "a"))[0], "companion", "a", 2)
+    n = v.shape[0] - 1
+    out = array(np.eye(n, k=-1, dtype=v.dtype))
+    return out.at[0].set(negative(divide(v[1:], v[0])))
+
+
+def leslie(f: Any, s: Any) -> Any:
+    """The Leslie matrix of fecundities f (the first row) and survival coefficients s (below the diagonal)."""
+    x, y = common_dtype(vector(f, "leslie", "f", 2), vector(s, "leslie", "s", 1))
+    n = x.shape[0]
+    if y.shape[0] != n - 1:
+        raise ShapeError(message(f"scipy.linalg.leslie: got {n} and {y.shape[0]} elements", "one less in s", "s[:-1]"))
+    return zeros((n, n), x.dtype).at[0].set(x).at[np.arange(1, n), np.arange(n - 1)].set(y)
+
+
+def fiedler(a: Any) -> Any:
+    """The symmetric matrix of |a[i] - a[j]|."""
+    v = vector(a, "fiedler", "a")
+    return abs(v[:, None] - v[None, :])
+
+
+def fiedler_companion(a: Any) -> Any:
+    """A pentadiagonal matrix with the eigenvalues of `companion(a)`."""
+    v = vector(common_inexact(operand(a, "x.fiedler_companion", "a"))[0], "fiedler_companion", "a", 2)
+    v = divide(v, v[0])
+    n = v.shape[0] - 1
+    if n == 1:
+        return negative(v[1:])[:, None]
+    out = zeros((n, n), v.dtype).at[0, 0].set(negative(v[1])).at[1, 0].set(1)
+    out = out.at[np.arange(3, n, 2), np.arange(1, n - 2, 2)].set(1)
+    out = out.at[np.arange(2, n, 2), np.arange(1, n - 1, 2)].set(negative(v[3::2]))
+    out = out.at[np.arange(0, n - 2, 2), np.arange(2, n, 2)].set(1)
+    return out.at[np.arange(0, n - 1, 2), np.arange(1, n, 2)].set(negative(v[2::2]))
+
+
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """The matrix A with A @ v = convolve(a, v, mode) for v of n elements."""
+    v, count = vector(a, "convolution_matrix", "a", 1), static_int(n, "x.convolution_matrix", "n")
+    if mode not in ("full", "same", "valid") or count < 1:
+        raise UsageError(
+            message(
+                f"scipy.linalg.convolution_matrix: got n={n}, mode={mode!r}", "n >= 1; 'full', 'same', 'valid'", "mode='full'"
+            )
+        )
+    m = v.shape[0]
+    trim = 0 if mode == "full" else min(count, m) - 1
+    before, after = (trim // 2, trim - trim // 2) if mode == "same" else (trim, trim)
+    i, j = _grid(m + count - 1, count)
+    places = np.where((i - j >= 0) & (i - j < m), i - j, m)[before : m + count - 1 - after]
+    return pad(v, like(v, 0), padding_config=((0, 1, 0),))[places]
+
+
+def block_diag(*arrs: Any) -> Any:
+    """The matrix with these blocks on its diagonal (vectors are rows, scalars 1 x 1) and 0 elsewhere."""
+    blocks = common_dtype(*[as_value(operand(a, "x.block_diag", f"arrs[{i}]"), "x.block_diag") for i, a in enumerate(arrs)])
+    if any([b.ndim > 2 for b in blocks]):
+        raise ShapeError(
+            message("scipy.linalg.block_diag: got an array of more than two axes", "matrices", "fg.vmap for batches")
+        )
+    blocks = [b.reshape((1,) * (2 - b.ndim) + b.shape) for b in blocks] or [zeros((1, 0))]
+    width, start, rows = sum(b.shape[1] for b in blocks), 0, []
+    for b in blocks:
+        rows.append(pad(b, like(b, 0), padding_config=((0, 0, 0), (start, width - start - b.shape[1], 0))))
+        start += b.shape[1]
+    return concatenate(rows)
+
+
+# --- of a size ------------------------------------------------------------------------------------------------------------
+
+
+def _known(x: np.ndarray) -> Any:
+    """A matrix of numbers; floats in the default float."""
+    return array(x, dtype=dt.default_float() if x.dtype.kind == "f" else None)
+
+
+def hilbert(n: int) -> Any:
+    """The matrix of 1 / (i + j + 1)."""
+    return _known(scipy.linalg.hilbert(static_int(n, "x.hilbert", "n")))
+
+
+def invhilbert(n: int) -> Any:
+    """The inverse of `hilbert`."""
+    return _known(scipy.linalg.invhilbert(static_int(n, "x.invhilbert", "n")))
+
+
+def helmert(n: int, full: bool = False) -> Any:
+    """The Helmert matrix, without its first row unless full."""
+    return _known(scipy.linalg.helmert(static_int(n, "x.helmert", "n"), full))
+
+
+def hadamard(n: int, dtype: Any = int) -> Any:
+    """Sylvester's Hadamard matrix; n is a power of 2."""
+    return array(scipy.linalg.hadamard(static_int(n, "x.hadamard", "n")), dtype=dtype)
+
+
+def pascal(n: int, kind: Any = None) -> Any:
+    """The matrix of binomial coefficients: "symmetric" (None), "lower" or "upper". OverflowError where they are too large."""
+    return _integers(scipy.linalg.pascal(static_int(n, "x.pascal", "n"), kind or "symmetric"))
+
+
+def invpascal(n: int, kind: Any = None) -> Any:
+    """The inverse of `pascal`."""
+    return _integers(scipy.linalg.invpascal(static_int(n, "x.invpascal", "n"), kind or "symmetric"))
+
+
+def _integers(x: np.ndarray) -> Any:
+    return array(x.astype(np.int64) if x.dtype == object else x)
+
+
+def dft(n: int, scale: Any = None, *, dtype: Any = None) -> Any:
+    """The matrix of the discrete Fourier transform; scale: None, "sqrtn" or "n" (what it is divided by)."""
+    found = scipy.linalg.dft(static_int(n, "x.dft", "n"), scale)
+    return cast(array(found), dt.default_complex() if dtype is None else dt.canonical(dtype))
