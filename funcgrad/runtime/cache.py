@@ -1,8 +1,8 @@
 """Object code on disk: content-addressed, verified, bounded, shared by many processes.
 
 Enters: a key (hex digest of everything that the bytes depend on) and bytes. Leaves: the same bytes, or None.
-A file is `MAGIC + sha256(body) + body`, written to a temporary name and renamed, so that a reader sees all of it or
-nothing. Whatever is wrong with the cache (damaged file, foreign owner, read-only or full disk) costs a recompile and one
+A file is `MAGIC + sha256(key + body) + body`, so that one under another's name is as good as none, written to a temporary name
+and renamed, so that a reader sees all of it or nothing. Whatever is wrong with the cache (damaged file, foreign owner, read-only or full disk) costs a recompile and one
 warning a process, never a failure.
 
 Environment: FUNCGRAD_CACHE_DIR (default: the user's cache directory), FUNCGRAD_CACHE_SIZE (bytes, default 1 GiB; the files used
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from funcgrad.core.errors import CacheWarning
 
-MAGIC = b"funcgrad1"
+MAGIC = b"funcgrad2"
 DIGEST = 32
 DEFAULT_SIZE = 1 << 30
 TOUCH_AFTER = 3600.0  # seconds: a file's time is renewed at most this often
@@ -35,6 +35,15 @@ def default_directory() -> Path:
         return Path(given).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
     return Path(base) / "funcgrad"
+
+
+def _digest(key: str, body: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + body).digest()
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting: what stands there may be a pipe that nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _writable_by_others(status: os.stat_result) -> bool:
@@ -66,8 +75,11 @@ class DiskCache:
             return None
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=_at_once) as file:
                 status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    self._warn(f"{path} is not a file")
+                    return None
                 if _writable_by_others(status):
                     self._warn(f"{path} belongs to or can be written by another user; it is not read")
                     return None
@@ -79,7 +91,7 @@ class DiskCache:
             return None
         start = len(MAGIC) + DIGEST
         body = raw[start:]
-        if raw[: len(MAGIC)] != MAGIC or hashlib.sha256(body).digest() != raw[len(MAGIC) : start]:
+        if raw[: len(MAGIC)] != MAGIC or _digest(key, body) != raw[len(MAGIC) : start]:
             self._warn(f"{path} is damaged and will be made anew")
             _remove(path)
             return None
@@ -100,7 +112,7 @@ class DiskCache:
             os.makedirs(path.parent, mode=0o700, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)  # mode 0600
             with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(body).digest() + body)
+                file.write(MAGIC + _digest(key, body) + body)
             os.replace(temporary, path)
         except OSError as error:
             if temporary is not None:

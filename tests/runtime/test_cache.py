@@ -59,6 +59,25 @@ def test_damaged_file_is_a_miss_and_one_warning(fresh, damage):
         assert fresh.get(KEY) is None  # the second damage is silent
 
 
+def test_file_under_the_name_of_another_is_damaged(fresh):
+    """Whole in itself, and yet the wrong code for the key."""
+    fresh.put(KEY, b"code")
+    other = "ab" + "1" * 62
+    os.replace(only_file(fresh), fresh.directory / other[:2] / other[2:])
+    with pytest.warns(CacheWarning, match="damaged"):
+        assert fresh.get(other) is None
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda p: os.symlink(p, p), lambda p: os.symlink("/dev/null", p)])
+def test_what_is_not_a_file_is_a_miss_at_once(fresh, make):
+    fresh.put(KEY, b"code")
+    path = only_file(fresh)
+    path.unlink()
+    make(path)
+    with pytest.warns(CacheWarning):
+        assert fresh.get(KEY) is None
+
+
 def test_directory_that_others_can_write_is_refused(tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir()
