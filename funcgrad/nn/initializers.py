@@ -17,12 +17,13 @@ from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, shape_of
 from funcgrad.numpy.creation import full
 from funcgrad.numpy.elementwise import multiply, sqrt
+from funcgrad.numpy.structure import moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 
 __all__ = [
-    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal", "kaiming_uniform",
-    "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform", "variance_scaling", "xavier_normal",
-    "xavier_uniform", "zeros",
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal",
+    "uniform", "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]  # fmt: skip
 
 
@@ -211,3 +212,38 @@ xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
 for _name in ("glorot_uniform", "glorot_normal", "lecun_uniform", "lecun_normal", "he_uniform", "he_normal"):
     globals()[_name].__name__ = globals()[_name].__qualname__ = _name
+
+
+def orthogonal(scale: Any = 1.0, column_axis: Any = -1, dtype: Any = None) -> Initializer:
+    """Uniform orthogonal matrices times scale (Saxe et al., 2013): the axes but `column_axis` are taken together as rows."""
+
+    def draw(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
+        if len(shape) < 2:
+            raise ShapeError(message(f"nn.initializers.orthogonal: got shape {shape}", "two or more axes", "(n, 1)"))
+        if 0 in shape:
+            return full(shape, 0, d)
+        (axis,) = axes_of(column_axis, len(shape), "nn.initializers.orthogonal", "column_axis")
+        others = tuple([n for i, n in enumerate(shape) if i != axis])
+        q = random.orthogonal(key, math.prod(others), (), d, shape[axis])
+        return multiply(moveaxis(reshape(q, (*others, shape[axis])), -1, axis), scale)
+
+    return _drawing(draw, "orthogonal", dtype)
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: Any = -1, dtype: Any = None) -> Initializer:
+    """Kernels of convolutions (1 to 3 spatial axes, inputs, outputs) that are 0 but for an orthogonal matrix in the middle
+    (Xiao et al., 2018); no more inputs than outputs."""
+
+    def draw(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
+        if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
+            raise ShapeError(
+                message(
+                    f"nn.initializers.delta_orthogonal: got shape {shape}",
+                    "3 to 5 axes, the last at least as long as the one before",
+                    "(3, 3, inputs, outputs)",
+                )
+            )
+        matrix = orthogonal(scale, column_axis, d)(key, shape[-2:])
+        return full(shape, 0, d).at[tuple([(n - 1) // 2 for n in shape[:-2]])].set(matrix)
+
+    return _drawing(draw, "delta_orthogonal", dtype)

@@ -13,6 +13,7 @@ from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, cast, common_inexact, operand, value_in
 from funcgrad.numpy.creation import arange
+from funcgrad.numpy.elementwise import divide, multiply
 from funcgrad.numpy.structure import moveaxis, roll
 from funcgrad.ops import _matrix as mx
 from funcgrad.ops import elementwise as ew
@@ -204,7 +205,8 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 def _per_sample(k: Any, n: int, d: Any, dtype: Any) -> Any:
     target = dt.default_float() if dtype is None else dt.canonical(dtype)
-    return cast(k, target) / (value_in(d, target, "fft.fftfreq", "d") * n)
+    span = multiply(value_in(d, target, "fft.fftfreq", "d"), n)
+    return divide(cast(k, target), span)
 
 
 def _shift(x: Any, axes: Any, name: str, sign: int) -> Any:

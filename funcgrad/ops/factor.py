@@ -230,7 +230,7 @@ def _eigh_abstract(x: ShapedArray, *, compute_v: bool) -> list[ShapedArray]:
 def _eigh_numpy(x: np.ndarray, compute_v: bool) -> list[np.ndarray]:
     n = x.shape[-1]
     outs = [((n,), mx.real_dtype(x.dtype)), ((n, n), x.dtype)]
-    finite = np.isfinite(x).all((-2, -1))
+    finite = np.asarray(np.isfinite(x).all((-2, -1)))
     x = np.where(finite[..., None, None], x, 0)
     found = mx.whole_or_each(np.linalg.eigh if compute_v else lambda a: [np.linalg.eigvalsh(a)], x, outs=outs[: 1 + compute_v])
     if finite.all():

@@ -18,6 +18,7 @@ from funcgrad.random.distributions import (
 )
 from funcgrad.random.draws import bits, normal, randint, truncated_normal, uniform
 from funcgrad.random.keys import PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data
+from funcgrad.random.matrices import multivariate_normal, orthogonal
 
 __all__ = [
     "PRNGKey",
@@ -40,7 +41,9 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multivariate_normal",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "rademacher",
