@@ -1,9 +1,9 @@
 """Object code on disk: content-addressed, verified, bounded, shared by many processes.
 
 Enters: a key (hex digest of everything that the bytes depend on) and bytes. Leaves: the same bytes, or None.
-A file is `MAGIC + sha256(key + body) + body`, so that one under another's name is as good as none, written to a temporary name
-and renamed, so that a reader sees all of it or nothing. Whatever is wrong with the cache (damaged file, foreign owner, read-only or full disk) costs a recompile and one
-warning a process, never a failure.
+A file is `MAGIC + sha256(key + body) + body`: one under another's name is as good as none. It is written to a temporary name
+and renamed, so that a reader sees all of it or nothing. Whatever is wrong with the cache (damaged file, foreign owner,
+read-only or full disk) costs a recompile and one warning a process, never a failure.
 
 Environment: FUNCGRAD_CACHE_DIR (default: the user's cache directory), FUNCGRAD_CACHE_SIZE (bytes, default 1 GiB; the files used
 least recently go first), FUNCGRAD_CACHE=0 (no disk cache).
@@ -91,7 +91,9 @@ class DiskCache:
             return None
         start = len(MAGIC) + DIGEST
         body = raw[start:]
-        if raw[: len(MAGIC)] != MAGIC or _digest(key, body) != raw[len(MAGIC) : start]:
+        if raw.startswith(MAGIC[:-1]) and not raw.startswith(MAGIC):
+            return None  # of another version of the package, whole or not
+        if not raw.startswith(MAGIC) or _digest(key, body) != raw[len(MAGIC) : start]:
             self._warn(f"{path} is damaged and will be made anew")
             _remove(path)
             return None

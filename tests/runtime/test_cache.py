@@ -68,6 +68,17 @@ def test_file_under_the_name_of_another_is_damaged(fresh):
         assert fresh.get(other) is None
 
 
+def test_file_of_another_version_is_a_silent_miss(fresh):
+    fresh.put(KEY, b"code")
+    path = only_file(fresh)
+    path.write_bytes(path.read_bytes().replace(cache.MAGIC, cache.MAGIC[:-1] + b"1"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fresh.get(KEY) is None
+    fresh.put(KEY, b"code")
+    assert fresh.get(KEY) == b"code"
+
+
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda p: os.symlink(p, p), lambda p: os.symlink("/dev/null", p)])
 def test_what_is_not_a_file_is_a_miss_at_once(fresh, make):
     fresh.put(KEY, b"code")
