@@ -377,4 +377,32 @@ schur = Operator(
 schur.batch = mx.batched(schur)
 register(schur)
 
-__all__ = ["eig", "eigh", "qr", "schur", "svd"]
+
+def _hessenberg_numpy(x: np.ndarray) -> list[np.ndarray]:
+    n = x.shape[-1]
+
+    def one(a: np.ndarray) -> Any:
+        if not np.isfinite(a).all():
+            raise np.linalg.LinAlgError
+        return scipy.linalg.hessenberg(a, calc_q=True)
+
+    return mx.each(one, x, outs=[((n, n), x.dtype)] * 2) if n else [x, x]
+
+
+hessenberg = Operator(
+    "hessenberg",
+    abstract=_schur_abstract,
+    numpy=_hessenberg_numpy,
+    jvp="its derivative is not known here; use eigh, or eig",
+    transpose="it is not linear",
+    batch="set below",
+    loop=Host(),
+    dtypes=mx.MATRICES,
+    samples="it has no derivative: tests/scipy/test_linalg.py",
+    multiple_results=True,
+    doc="H, zero below the first subdiagonal, and Q, orthogonal, with A = Q H Q^H",
+)
+hessenberg.batch = mx.batched(hessenberg)
+register(hessenberg)
+
+__all__ = ["eig", "eigh", "hessenberg", "qr", "schur", "svd"]

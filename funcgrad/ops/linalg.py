@@ -1,6 +1,6 @@
 """The operators of linear algebra, by name: factorisations, solves and determinants of batches of matrices."""
 
-from funcgrad.ops.factor import eig, eigh, qr, schur, svd
+from funcgrad.ops.factor import eig, eigh, hessenberg, qr, schur, svd
 from funcgrad.ops.solve import adjugate, det, linear_solve, lu, permute_rows, slogdet
 from funcgrad.ops.sylvester import pivots_to_permutation, sqrtm, sylvester
 from funcgrad.ops.triangular import cholesky, triangular_solve
@@ -11,6 +11,7 @@ __all__ = [
     "det",
     "eig",
     "eigh",
+    "hessenberg",
     "linear_solve",
     "lu",
     "permute_rows",

@@ -46,9 +46,9 @@ from funcgrad.scipy._matrices import (
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft", "eigh",
-    "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "fiedler_companion", "hadamard", "hankel", "helmert", "hilbert", "inv",
-    "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr", "schur", "solve",
-    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
+    "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "fiedler_companion", "hadamard", "hankel", "helmert", "hessenberg",
+    "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr",
+    "qr_multiply", "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
 ]  # fmt: skip
 
 
@@ -211,6 +211,19 @@ def qr(
     return (r,) if mode == "r" else (q, r)
 
 
+def qr_multiply(
+    a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """(c Q, R), or with mode="left" (Q c, R), of the economic a = Q R; conjugate: with conj(Q)."""
+    if pivoting or mode not in ("left", "right"):
+        raise _wrong("qr_multiply", f"mode={mode!r}, pivoting={pivoting}", "'left' or 'right', without pivoting", "mode='right'")
+    x, y = common_inexact(operand(a, "x.qr_multiply", "a"), operand(c, "x.qr_multiply", "c"))
+    q, r = ops.qr(_matrices(x, "qr_multiply"), full_matrices=False)
+    q = mx.conj(q) if conjugate else q
+    return (nl.matmul(y, q) if mode == "right" else nl.matmul(q, y)), r
+
+
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
     lapack_driver: str = "gesdd",
@@ -349,6 +362,12 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     x = _matrices(a, "schur", square=True)
     t, z = ops.schur(cast(x, mx.complex_dtype(x.dtype)) if output == "complex" else x)
     return t, z
+
+
+def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """H, zero below the first subdiagonal, with a = Q H Q^H; (H, Q) with calc_q. No derivative."""
+    out, q = ops.hessenberg(_matrices(a, "hessenberg", square=True))
+    return (out, q) if calc_q else out
 
 
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
