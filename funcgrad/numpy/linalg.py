@@ -35,7 +35,7 @@ from funcgrad.numpy.creation import eye
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
 from funcgrad.numpy.reductions import any as any_
-from funcgrad.numpy.reductions import keep
+from funcgrad.numpy.reductions import keep, root
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
 from funcgrad.numpy.reductions import sum as sum_
@@ -191,10 +191,7 @@ def _root_of_squares(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         squares = ew.add(ew.square(re), ew.square(im))
     else:
         squares = ew.square(x)
-    total = keep(reduce_sum(squares, axes=axes), x, axes, keepdims) if axes else squares
-    zero = ew.eq(total, like(total, 0))
-    # The square root has no slope at 0; a choice there blocks it.
-    return ew.select_n(zero, ew.sqrt(ew.select_n(zero, total, like(total, 1))), like(total, 0))
+    return root(keep(reduce_sum(squares, axes=axes), x, axes, keepdims) if axes else squares)
 
 
 def _vector(x: Any, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Any:
@@ -209,7 +206,7 @@ def _vector(x: Any, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Any:
         return cast(sum_(ew.ne(size, like(size, 0)), axes, keepdims=keepdims), size.dtype)
     if ord == 1:
         return sum_(size, axes, keepdims=keepdims)
-    return power(sum_(power(size, ord), axes, keepdims=keepdims), 1 / ord)
+    return root(sum_(power(size, ord), axes, keepdims=keepdims), ord)
 
 
 def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:

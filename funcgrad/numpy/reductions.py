@@ -26,6 +26,7 @@ from funcgrad.numpy._promote import (
 from funcgrad.numpy.elementwise import add, maximum, minimum, multiply, subtract
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import reduce as ops
+from funcgrad.ops._family import like
 from funcgrad.ops.shape import broadcast_in_dim, expand_dims, reshape
 from funcgrad.trace.value import Value
 
@@ -370,9 +371,18 @@ def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = None,
     mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    """The standard deviation along `axis`: the square root of `var`, with its arguments."""
+    """The standard deviation along `axis`: the square root of `var`, with its arguments. Its gradient at 0 is 0."""
     check_unsupported("std", out=out)
-    return ew.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+    return root(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+def root(total: Any, ord: Any = 2) -> Any:
+    """`total ** (1 / ord)` of a total that norms take the root of; with gradient 0 where the result is 0."""
+    nothing = ew.eq(total, like(total, 0 if ord > 0 else np.inf))
+    # A root has no slope at 0; a choice there blocks it.
+    some = ew.select_n(nothing, total, like(total, 1))
+    some = ew.sqrt(some) if ord == 2 else ew.pow(some, like(total, 1 / ord))
+    return ew.select_n(nothing, some, like(total, 0))
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:

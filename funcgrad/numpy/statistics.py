@@ -15,7 +15,7 @@ from funcgrad.numpy.cumulative import cumprod, cumsum
 from funcgrad.numpy.diagonals import diagonal
 from funcgrad.numpy.elementwise import conj, divide, maximum, multiply, sqrt, subtract
 from funcgrad.numpy.join import concatenate
-from funcgrad.numpy.reductions import argmax, argmin, average, keep, max, mean, min, prod, sum
+from funcgrad.numpy.reductions import argmax, argmin, average, keep, max, mean, min, prod, root, sum
 from funcgrad.numpy.selection import take_along_axis, where
 from funcgrad.numpy.structure import atleast_2d, expand_dims, matrix_transpose, moveaxis, reshape
 from funcgrad.ops import elementwise as ew
@@ -260,7 +260,7 @@ def nanstd(
 ) -> Any:
     """The square root of `nanvar`."""
     check_unsupported("nanstd", out=out)
-    return sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
+    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 
 def _nan_arg(name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:

@@ -285,7 +285,11 @@ def test_derivatives_at_special_points():
     assert g(fnp.hypot)(x, x) == 0
     assert g(lambda v: fnp.where(v > 1, fnp.log(v), 2 * v))(x) == 2
     assert g(lambda v: v**2)(x) == 0 and g(g(lambda v: v**2))(x) == 2
-    assert g(fnp.linalg.norm)(np.zeros(3)).tolist() == [0, 0, 0]
+    flat = np.array([2.0, 2.0])
+    for norm in (fnp.linalg.norm, fnp.std, fnp.nanstd, *[lambda x, p=p: fnp.linalg.norm(x, p) for p in (1, 2, 3, 2.5, np.inf, -1)]):
+        for at in (np.zeros(3), flat) if norm in (fnp.std, fnp.nanstd) else (np.zeros(3),):
+            for f in (g(norm), fg.jit(g(norm)), g(lambda x: g(norm)(x).sum())):
+                assert f(at).tolist() == [0] * len(at)
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "logaddexp", "hypot", "power", "maximum"])
