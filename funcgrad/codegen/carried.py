@@ -109,6 +109,7 @@ def _lane_pass(kernel: Kernel, p: PassForm, indent: int) -> None:
     scalars.carries.update({c.number: f"m{c.number}" for c in p.carries})
     places = [f"m{c.number}" for c in p.carries]
     scope = Scope(2, dict(kernel.index) if p.level == "row" else _still(kernel), name_loads=loads_first(kernel, p))
+    test: list[str] = []
     if p.test is not None:
         goes_on = scalars.evaluate([p.test], scope)[0][0]
         test = [*scope.at(2), f"if not ({goes_on}):", "    break"]

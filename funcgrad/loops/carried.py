@@ -71,36 +71,27 @@ class Lane(Scalarise):
         self.largest: list[Value] = []  # carries and results
 
     def equation(self, eqn: Eqn, args: list[Any]) -> list[Any]:
-        if not self.inside and eqn.primitive.name == "scan":
-            return self.steps(args, **eqn.params) if eqn.params["carry"] else self.side_by_side(args, eqn.params)
+        if not self.inside and eqn.primitive.name == "scan" and eqn.params["carry"]:
+            return self.steps(args, **eqn.params)
         if not self.inside and eqn.primitive.name == "while":
             return self.turns(eqn, args)
         return super().equation(eqn, args)
 
     def side_by_side(self, args: list[Any], p: dict[str, Any]) -> list[Any]:
-        """A scan without carry: its steps are lanes."""
-        along = self.ctx.fresh(p["length"])
-        xs: list[Any] = []
-        for x in args[p["consts"] :]:
-            if x.__class__ is Memory and not x.step:
-                lanes = (*x.lanes, (along, x.strides[0], x.shape[0]))
-                xs.append(x._replace(shape=x.shape[1:], strides=x.strides[1:], lanes=lanes))
-                continue
-            x = self.value(x)
-            self.ctx.unify(x.labels[0], along)
-            xs.append(Value(self.ctx, x.shape[1:], x.labels[1:], None if self.tape is None else self.grid(x)[0]))
-        outs: list[Any] = []
-        for y in self.run(p["body"], [*args[: p["consts"]], *xs]):
-            if y.__class__ is Stacked:
-                outs.append(y._replace(lead=(along, *y.lead)))
-                self.ctx.seen.append((*outs[-1].lead, *y.value.labels))
-                continue
-            y = self.value(y)
-            grid = None if self.tape is None else self.grid(y)[None]
-            outs.append(Value(self.ctx, (p["length"], *y.shape), (along, *y.labels), grid))
-        if self.tape is not None and p["length"] != 1 and not self.ctx.lane(along):
-            raise Unfit("what lanes give is told apart")
+        """A scan without carry: its steps are lanes, also of the loops in it."""
+        outs = super().side_by_side(args, p)
+        for y in outs:
+            if y.__class__ is Stacked and not self.ctx.writing:
+                self.ctx.seen.append((*y.lead, *y.value.labels))
         return outs
+
+    def gathered(self, rows: list[Any], along: int, length: int) -> Any:
+        """A result of lanes; that of a loop in a lane stays where it is."""
+        if rows[0].__class__ is not Stacked:
+            return super().gathered(rows, along, length)
+        if len(rows) > 1:
+            raise Unfit("loops in lanes that are told apart")
+        return rows[0]._replace(lead=(along, *rows[0].lead))
 
     def begin(self, args: Sequence[Any], body: Jaxpr) -> tuple[list[Value], list[Value]]:
         """(starts, carries) of a loop."""
@@ -255,9 +246,10 @@ def _add(eqn: Eqn, lowering: Any) -> None:
     labels = Labels()
     first = Lane(labels)
     outs = first.equation(eqn, given)
-    labels.restart()
+    labels.settle()
     orders = [(*x.lead, *x.value.labels) if x.__class__ is Stacked else x.labels for x in outs]
     space = _space(labels, [*orders, *[v.labels for v in first.largest]], bool(first.stages))
+    labels.restart()
     tape = Tape()
     lane = Lane(labels, tape, space)
     outs = lane.equation(eqn, given)
@@ -304,8 +296,7 @@ def _space(labels: Labels, candidates: Sequence[Sequence[int]], steps: bool) -> 
     """The lanes in the order of the value that has most of them."""
     orders = [[labels.find(x) for x in axes if labels.lane(x)] for axes in candidates]
     order = max(orders, key=len, default=[])
-    every = {labels.find(x) for seen in labels.seen for x in seen if labels.lane(x)}
-    if not every <= set(order):
+    if not labels.align(order):
         raise Unfit("values over different lanes")
     return Space(tuple(order), steps)
 

@@ -35,16 +35,30 @@ class Labels:
         self.count = 0
         self.writing = False  # the second run
 
-    def restart(self) -> None:
-        """The labels are known now; those that come next are the same ones in the same order."""
+    def settle(self) -> None:
+        """After the first run: a value has at most one axis of each lane."""
         changed = True
-        while changed:  # a value has at most one axis of each lane
+        while changed:
             changed = False
             for labels in self.seen:
                 roots = [self.find(x) for x in labels if self.lane(x)]
                 for r in roots:
                     if roots.count(r) > 1 and not self.touched[r]:
                         self.touched[r] = changed = True
+
+    def align(self, order: list[int]) -> bool:
+        """Walk lanes that have nothing to do with those of `order` together with one of the same extent; False if there is one
+        without such a partner."""
+        for root in sorted({self.find(x) for axes in self.seen for x in axes if self.lane(x)} - set(order)):
+            beside = {self.find(x) for axes in self.seen if root in map(self.find, axes) for x in axes}
+            partner = [r for r in order if self.extent[r] == self.extent[root] and r not in beside]
+            if not partner:
+                return False
+            self.unify(partner[0], root)
+        return True
+
+    def restart(self) -> None:
+        """The labels that come next are the same ones in the same order."""
         self.count, self.writing = 0, True
 
     def fresh(self, extent: int, touched: bool = False) -> int:
@@ -75,7 +89,7 @@ class Labels:
 
     def lane(self, x: int) -> bool:
         x = self.find(x)
-        return not self.touched[x] and self.extent[x] != 1
+        return not self.touched[x] and self.extent[x] > 1
 
 
 class Value:

@@ -13,7 +13,7 @@ from funcgrad.ir import loop_rules as rules
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal
 from funcgrad.loops.elements import Unfit, Value, same_labels
-from funcgrad.loops.reader import Reader
+from funcgrad.loops.reader import Memory, Reader
 from funcgrad.loops.templates import (
     BOOL,
     INT64,
@@ -50,14 +50,14 @@ class Scalarise(Reader):
         if effectful(eqn):
             raise Unfit(f"{eqn.primitive.name} has effects")
         for v in eqn.outputs:
-            if v.aval.dtype not in KERNEL_DTYPES or 0 in v.aval.shape:
+            if v.aval.dtype not in KERNEL_DTYPES:
                 raise Unfit(f"{eqn.primitive.name} gives {v.aval}")
         rule = eqn.primitive.loop
         name = eqn.primitive.name
         if name == "cond":
             return self.cond(eqn, args)
         if name == "scan":
-            return self.scan(args, **eqn.params)
+            return self.scan(args, **eqn.params) if eqn.params["carry"] else self.side_by_side(args, eqn.params)
         method = _RULES.get(rule.__class__)
         if method is None:
             raise Unfit(f"{name} has no scalar form")
@@ -154,6 +154,8 @@ class Scalarise(Reader):
             return [Value(self.ctx, out.shape, labels, None)]
         kept = [a for a in range(x.ndim) if a not in axes]
         grid = self.grid(x).transpose([*kept, *axes])
+        if not grid.size:
+            raise Unfit("a sum of nothing")
         rows = grid.reshape([*grid.shape[: len(kept)], -1])
         result = np.empty(rows.shape[:-1], int)
         for place in np.ndindex(result.shape):
@@ -238,6 +240,8 @@ class Scalarise(Reader):
         labels = [*[a.labels[i] for i in ba], *[a.labels[i] for i in free_a], *[b.labels[i] for i in free_b]]
         if self.tape is None:
             return [Value(self.ctx, out.shape, labels, None)]
+        if not (self.grid(a).size and self.grid(b).size):
+            raise Unfit("a sum of nothing")
         ga = self.grid(a).transpose([*ba, *free_a, *ka])
         gb = self.grid(b).transpose([*bb, *free_b, *kb])
         ga = ga.reshape([*ga.shape[: len(ba) + len(free_a)], -1])
@@ -291,6 +295,43 @@ class Scalarise(Reader):
                 same_labels(self.ctx, old, new.labels)
             state, steps[i] = outs[:carry], outs[carry:]
         return [*state, *[self.stacked(list(column)) for column in zip(*steps, strict=True)]]
+
+    def side_by_side(self, args: list[Any], p: dict[str, Any]) -> list[Any]:
+        """A scan without carry: its steps are lanes. Where something tells these apart, there are few, one after another."""
+        length, fixed = p["length"], args[: p["consts"]]
+        along = self.ctx.fresh(length)
+        xs: list[Any] = []
+        for x in args[p["consts"] :]:
+            x = x if x.__class__ is Memory and not x.step else self.value(x)
+            if x.__class__ is Value:
+                self.ctx.unify(x.labels[0], along)
+            xs.append(x)
+        if not length:
+            raise Unfit("a loop of no steps")
+        apart = self.tape is not None and length > 1 and not self.ctx.lane(along)
+        if apart and length > UNROLLED:
+            raise Unfit("what lanes give is told apart")
+        first, rows = self.ctx.count, []
+        for i in range(length if apart else 1):
+            self.ctx.count = first  # the same labels for each of them
+            outs = self.run(p["body"], [*fixed, *[self.one(x, i, along, apart) for x in xs]])
+            rows.append([self.value(y) if y.__class__ in (Memory, Literal) else y for y in outs])
+        return [self.gathered(list(column), along, length) for column in zip(*rows, strict=True)]
+
+    def one(self, x: Any, i: int, along: int, apart: bool) -> Any:
+        """The part of an operand that lane i sees."""
+        if x.__class__ is Value:
+            return Value(self.ctx, x.shape[1:], x.labels[1:], None if self.tape is None else self.grid(x)[i])
+        if apart:
+            return x._replace(offset=x.offset + i * x.strides[0], shape=x.shape[1:], strides=x.strides[1:])
+        return x._replace(shape=x.shape[1:], strides=x.strides[1:], lanes=(*x.lanes, (along, x.strides[0], x.shape[0])))
+
+    def gathered(self, rows: list[Any], along: int, length: int) -> Any:
+        """The results of lanes as one value."""
+        if rows[0].__class__ is not Value:
+            raise Unfit("all steps of a loop are given inside")
+        grid = None if self.tape is None else np.stack([self.grid(v) for v in rows])
+        return Value(self.ctx, (length, *rows[0].shape), (along, *rows[0].labels), grid)
 
     def stacked(self, rows: list[Value]) -> Value:
         first = rows[0]

@@ -409,3 +409,66 @@ def test_loops_of_nothing():
     np.testing.assert_array_equal(np.asarray(last), draw(4))
     assert ys[0].shape == (0, 4)
     assert f(draw(0), draw(3, 0))[1][1].shape == (3, 0)
+
+
+# --- bodies by chance ---------------------------------------------------------------------------------------------
+
+
+def random_step(rng):
+    """A step on a carry of (float, float[3], int) with x float[3]: some operators on what there is so far."""
+    plan = [(int(rng.integers(12)), *rng.integers(0, 1 << 30, 3).tolist()) for _ in range(int(rng.integers(3, 9)))]
+
+    def step(carry, x):
+        a, v, n = carry
+        floats, vectors = [a, a * 0.5 + 1], [v, x]
+        for op, i, j, k in plan:
+            s, t = floats[i % len(floats)], floats[j % len(floats)]
+            p, q = vectors[i % len(vectors)], vectors[j % len(vectors)]
+            if op < 3:
+                floats.append([fnp.sin(s) * t, fnp.maximum(s, t), fnp.where(s > t, s - t, s)][op])
+            elif op < 6:
+                vectors.append([p * s, fnp.tanh(p + q), fnp.where(p > s, q, p)][op - 3])
+            elif op == 6:
+                floats.append(fnp.sum(p * q) * 0.1)
+            elif op == 7:
+                vectors.append(fnp.concatenate([p[k % 3 :], q[: k % 3]]))
+            elif op == 8:
+                vectors.append(p.at[n % 3].set(s))
+            elif op == 9:
+                floats.append(p[(n + k) % 3])
+            elif op == 10:
+                vectors.append(lax.cond(s > 0, lambda p, q: p - q, lambda p, q: fnp.cumsum(p) * 0.2, p, q))
+            else:
+                floats.append(fnp.max(p) - fnp.min(q[::-1][:2]))
+        return (fnp.sin(floats[-1]), fnp.tanh(vectors[-1]), n * 5 + 1 & 1023), (floats[-1], vectors[-1])
+
+    return step
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_bodies(seed):
+    rng = np.random.default_rng(seed)
+    step = random_step(rng)
+    reverse, lanes = bool(seed % 2), (None, 5, 70)[seed % 3]
+
+    def f(a, v, n, xs):
+        return lax.scan(step, (a, v, n), xs, reverse=reverse)
+
+    shape = () if lanes is None else (lanes,)
+    args = (
+        rng.standard_normal(shape),
+        rng.standard_normal((*shape, 3)),
+        rng.integers(0, 9, shape),
+        rng.standard_normal((*shape, 6, 3)),
+    )
+    if lanes is not None:
+        f = fg.vmap(f)
+    agrees(f, f(*args), *args, rtol=1e-9, atol=1e-9)
+
+    def loss(a, v, n, xs):
+        (a, v, _), (s, p) = f(a, v, n, xs)
+        return fnp.sum(a) + fnp.sum(v) + fnp.sum(s) + fnp.sum(p * p)
+
+    if seed % 4 == 0:
+        g = fg.grad(loss, argnums=(0, 1, 3))
+        agrees(g, g(*args), *args, rtol=1e-8, atol=1e-9)
