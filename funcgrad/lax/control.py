@@ -20,6 +20,7 @@ from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves, t
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
+from funcgrad.lax.grouped import Steps, checkpointed, reported, unrolled
 from funcgrad.ops.convert import convert_element_type
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.stage import stage
@@ -27,7 +28,6 @@ from funcgrad.transforms.cond import cond as cond_op
 from funcgrad.transforms.cond import with_common_inputs
 from funcgrad.transforms.jvp import current_apply
 from funcgrad.transforms.scan import batch_first, unmapped
-from funcgrad.transforms.scan import scan as scan_op
 from funcgrad.transforms.vmap import vmap as vmap_flat
 from funcgrad.transforms.while_ import while_ as while_op
 
@@ -104,6 +104,9 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
+    *,
+    checkpoint: int | str | None = None,
+    progress: bool | str = False,
 ) -> tuple[Any, Any]:
     """A loop that carries a value and stacks its results:
 
@@ -115,7 +118,9 @@ def scan(
 
     init: the first carry, a pytree; f returns a carry of the same structure, shapes and dtypes. xs: a pytree of arrays with one
     leading extent, or None with `length`. unroll: how many steps a pass of the loop takes (True for all); it changes the
-    code, never the result. Differentiable in both modes. Raises TypeError naming the leaf of a carry that changes its type.
+    code, never the result. checkpoint: reverse mode keeps the carry only every so many steps ("sqrt": the root of their
+    number) and computes the rest again: less memory, more time. progress: a bar on stderr (True, or its label), also when
+    jitted. Differentiable in both modes. Raises TypeError naming the leaf of a carry that changes its type.
 
     >>> import funcgrad as fg, funcgrad.numpy as fnp
     >>> carry, ys = fg.lax.scan(lambda c, x: (c + x, c * x), 0.0, fnp.arange(4.0))
@@ -154,7 +159,8 @@ def scan(
         return jaxpr, consts, trees[0]
 
     (jaxpr, consts), values = _settle("scan", "the carry", f, values, in_tree, trace)
-    outs = _unrolled(jaxpr, consts, values, x_values, n, reverse, steps)
+    way = reported(progress, checkpointed(checkpoint, unrolled(steps)))
+    outs = way(Steps(jaxpr, consts, values, x_values, n, reverse))
     return tree_unflatten(trees[0], outs[: len(values)]), tree_unflatten(trees[1], outs[len(values) :])
 
 
@@ -189,40 +195,6 @@ def _unroll(unroll: Any, n: int) -> int:
     if not isinstance(unroll, int) or unroll < 0:
         raise UsageError(message(f"scan: got unroll={unroll!r}", "a positive int, or a bool", "mend unroll="))
     return unroll
-
-
-def _unrolled(jaxpr: Jaxpr, consts: list[Any], init: list[Any], xs: list[Any], n: int, reverse: bool, steps: int) -> list[Any]:
-    """The loop with `steps` steps in one; what is left over runs step by step at the end."""
-    params = {"consts": len(consts), "carry": len(init)}
-    if steps == 1 or n == 0:
-        return scan_op(*consts, *init, *xs, body=jaxpr, length=n, reverse=reverse, **params)
-    k, m = len(init), n // steps * steps
-    # Whole groups first, in the order of the walk: from the end for a reversed loop.
-    head = [x[n - m :] if reverse else x[:m] for x in xs]
-    rest = [x[: n - m] if reverse else x[m:] for x in xs]
-    grouped = [fnp.reshape(x, (m // steps, steps, *x.shape[1:])) for x in head]
-
-    def group(*args: Any) -> list[Any]:
-        fixed, carry, rows = args[: len(consts)], list(args[len(consts) : len(consts) + k]), args[len(consts) + k :]
-        found: list[list[Any]] = [[] for _ in jaxpr.outvars[k:]]
-        for i in range(steps - 1, -1, -1) if reverse else range(steps):
-            outs = evaluate(current_apply, jaxpr, (), [*fixed, *carry, *[r[i] for r in rows]])
-            carry = outs[:k]
-            for ys, y in zip(found, outs[k:], strict=True):
-                ys.append(y)
-        return [*carry, *[fnp.stack(ys[::-1] if reverse else ys) for ys in found]]
-
-    program, more = stage(group, [x.aval for x in (*consts, *init)] + [unmapped(x.aval) for x in grouped])
-    outs = scan_op(
-        *more, *consts, *init, *grouped, body=closed_over(program), length=m // steps, reverse=reverse,
-        consts=len(more) + len(consts), carry=k,
-    )  # fmt: skip
-    carry, ys = outs[:k], [fnp.reshape(y, (m, *y.shape[2:])) for y in outs[k:]]
-    if m == n:
-        return [*carry, *ys]
-    outs = scan_op(*consts, *carry, *rest, body=jaxpr, length=n - m, reverse=reverse, **params)
-    pairs = zip(ys, outs[k:], strict=True)
-    return [*outs[:k], *[fnp.concatenate([b, a] if reverse else [a, b]) for a, b in pairs]]
 
 
 def _python_scan(f: Any, carry: Any, xs: list[Any], x_tree: PyTreeDef, n: int, reverse: bool) -> tuple[Any, Any]:
