@@ -19,6 +19,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from funcgrad.codegen.vecmath import HELPERS
 from funcgrad.core.errors import CompileError, UsageError, message
 from funcgrad.ir.loop_rules import External
 from funcgrad.runtime import cache, compile
+from funcgrad.runtime.apart import apart
 from funcgrad.runtime.pointers import DTYPES
 from funcgrad.runtime.user_source import digest
 
@@ -133,7 +135,7 @@ class Scalar:
         stored = cache.disk().get(key)
         bitcode = b""
         if stored is None:
-            bitcode = self._compile()
+            bitcode = apart(self._compile)
             head = json.dumps({"result": self.result, "problem": self.problem}).encode()
             if not self.problem:
                 cache.disk().put(key, head + b"\n" + bitcode)
@@ -338,7 +340,7 @@ class ArrayFunction:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if not self.explicit:
-                    self.made.compile(tuple(given))
+                    apart(partial(self.made.compile, tuple(given)))
                 elif self.made.overloads.get(tuple(given)) is None:
                     raise TypeError(f"its signatures are {[str(s) for s in self.made.overloads]}")
         except (NumbaError, TypeError, NotImplementedError) as error:
