@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.errors import message
+
 ALIGNMENT = 64
 LARGE = 1 << 20  # bytes from which memory is recycled; below, malloc keeps the pages itself
 HUGE = 1 << 22
@@ -74,13 +76,31 @@ class _Pool:
                 return block
             except IndexError:
                 pass  # another thread was faster
-        block = mmap.mmap(-1, rounded)
+        block = self._fresh(rounded)
         if rounded >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
             try:
                 block.madvise(mmap.MADV_HUGEPAGE)
             except OSError:
                 pass  # a kernel without huge pages
         return block
+
+    def _fresh(self, size: int) -> mmap.mmap:
+        """New memory of the system; where that is short, what is kept goes back first."""
+        for last in (False, True):
+            try:
+                return mmap.mmap(-1, size)
+            except (OSError, OverflowError):
+                if last:
+                    break
+                self.free.clear()
+                self.bytes = 0
+        raise MemoryError(
+            message(
+                f"an array of {size / 1e9:.3g} GB was to be made, and the system gives no such memory",
+                "arrays that fit into memory, each at its full size where it is an input or a result",
+                "smaller pieces (lax.map, lax.scan); fg.explain(f)(x) shows the buffers of a jitted function",
+            )
+        )
 
     def give_back(self, block: Any) -> None:
         size = len(block)

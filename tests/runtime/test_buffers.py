@@ -75,3 +75,13 @@ def test_threads_never_share_a_block():
     for thread in running:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("size", [1 << 60, 1 << 70])
+def test_too_large(size):
+    """MemoryError, whatever the system calls it; and what was kept is given back before."""
+    buffers.empty((buffers.LARGE,), np.dtype(np.uint8))  # freed at once: kept
+    with pytest.raises(MemoryError, match=r"(?s)GB was to be made.*lax.map"):
+        buffers.empty((size,), np.dtype(np.uint8))
+    assert buffers.kept_bytes() == 0
+    assert buffers.empty((buffers.LARGE,), np.dtype(np.uint8)).nbytes == buffers.LARGE
