@@ -60,11 +60,7 @@ class Array(Value):
             if copy is False:
                 raise ValueError(f"an array of {dt.short_name(view.dtype)} cannot be seen as {dtype} without a copy")
             return view.astype(dtype)
-        if copy:
-            return view.copy()
-        if view.flags.writeable:
-            view.setflags(write=False)
-        return view[...]  # a view of a read-only array: it cannot be made writeable again
+        return view.copy() if copy else sealed(view)
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (Python 3.12 and later); read-only."""
@@ -183,6 +179,29 @@ def mark_deleted(x: Array, how: str = "given back by delete()") -> None:
 
 
 _new = object.__new__
+
+
+def sealed(x: np.ndarray) -> np.ndarray:
+    """The same numbers as an array that nobody can make writeable.
+
+    NumPy lets every array be made writeable whose memory is that of a writeable array, and every owner of memory. So the view
+    is one of a read-only buffer (of the bytes object that holds the numbers, or of a memoryview), where it is refused."""
+    root = x
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if not (root.flags.owndata or root.flags.writeable) or x.size == 0:
+        return x[...]
+    if x.flags.c_contiguous and x.dtype.isbuiltin == 1:
+        return np.frombuffer(memoryview(x).toreadonly(), x.dtype).reshape(x.shape)
+    dense = root
+    if not root.flags.c_contiguous:
+        dense = root.transpose(sorted(range(root.ndim), key=lambda i: -root.strides[i]))
+        if not dense.flags.c_contiguous:  # the memory of somebody else, with gaps
+            return sealed(x.copy())
+    flat = dense.reshape(-1).view(np.uint8)
+    offset = ndarray_address(x) - ndarray_address(flat)
+    # Not the memoryview itself: np.ndarray would look through it.
+    return np.ndarray(x.shape, x.dtype, np.frombuffer(memoryview(flat).toreadonly(), np.uint8), offset, x.strides)
 
 
 def wrap(x: np.ndarray, aval: ShapedArray) -> Array:

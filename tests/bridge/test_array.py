@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.bridge.array import address, from_dlpack, from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.errors import DeletedArrayError, DtypeError
@@ -113,3 +115,39 @@ def test_array_keyword_arguments_of_numpy():
     assert np.array(x, copy=True).flags.writeable
     with pytest.raises(ValueError):
         np.asarray(x, dtype=float, copy=False)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: from_numpy(np.arange(6.0).reshape(2, 3)),
+        lambda: from_numpy([[1.0, 2.0], [3.0, 4.0]]),
+        lambda: from_numpy(np.float32(2)),
+        lambda: fnp.ones((2, 3)),
+        lambda: fnp.ones((2, 3)).T,
+        lambda: fnp.arange(10.0)[7:2:-2],
+        lambda: fnp.transpose(fnp.sin(fnp.ones((2, 3, 4))), (2, 0, 1)),
+        lambda: fnp.broadcast_to(fnp.ones(3), (2, 3)),
+        lambda: fnp.ones(3, "bfloat16"),
+        lambda: fg.random.split(fg.random.key(0), 3),
+        lambda: fg.jit(lambda x: x + 1)(np.ones(3)),
+        lambda: fg.jit(lambda x: x + 1)(np.ones(30000)),
+        lambda: pickle.loads(pickle.dumps(fnp.ones(3))),
+        lambda: fnp.zeros((0, 2)),
+    ],
+)
+def test_no_view_can_be_made_writeable(make):
+    """Nor what it is a view of, as far as NumPy tells."""
+    x = make()
+    view = np.asarray(x)
+    assert view.shape == x.shape and view.strides == x._np.strides
+    before = view.tobytes()
+    chain = [view, view[...], view.T, view.reshape(-1)[:], np.asarray(memoryview(view)) if x.dtype.isbuiltin == 1 else view]
+    while isinstance(chain[-1].base, np.ndarray):
+        chain.append(chain[-1].base)
+    for v in chain:
+        assert not v.flags.writeable or not np.shares_memory(v, view)
+        if np.shares_memory(v, view):
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                v.setflags(write=True)
+    assert view.tobytes() == np.asarray(x).tobytes() == before
