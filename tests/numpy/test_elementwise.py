@@ -288,7 +288,7 @@ def test_derivatives_at_special_points():
     flat = np.array([2.0, 2.0])
     for norm in (fnp.linalg.norm, fnp.std, fnp.nanstd, *[lambda x, p=p: fnp.linalg.norm(x, p) for p in (1, 2, 3, 2.5, np.inf, -1)]):
         for at in (np.zeros(3), flat) if norm in (fnp.std, fnp.nanstd) else (np.zeros(3),):
-            for f in (g(norm), fg.jit(g(norm)), g(lambda x: g(norm)(x).sum())):
+            for f in (g(norm), fg.jit(g(norm)), g(lambda x, norm=norm: g(norm)(x).sum())):
                 assert f(at).tolist() == [0] * len(at)
 
 
