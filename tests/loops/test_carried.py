@@ -472,3 +472,13 @@ def test_random_bodies(seed):
     if seed % 4 == 0:
         g = fg.grad(loss, argnums=(0, 1, 3))
         agrees(g, g(*args), *args, rtol=1e-8, atol=1e-9)
+
+
+def test_python_numbers_in_a_body_have_their_dtype():
+    want, i = 5, []
+    for _ in range(20):
+        i.append(want)
+        want = (want * 7 + 3) % 100
+    agrees(
+        lambda k: lax.scan(lambda k, _: ((k * 7 + 3) % 100, k), k, None, length=20), (np.array(want), np.array(i)), np.int64(5)
+    )
