@@ -1,9 +1,10 @@
 """checkpoint: the same derivatives, fewer residuals, and less memory when compiled."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.api.checkpoint import checkpoint, checkpoint_name, checkpoint_policies
 
 X = np.linspace(0.1, 1.0, 6)
@@ -59,3 +60,22 @@ def test_static_arguments():
     assert float(fg.grad(f)(2.0, 3, flag=True)) == 12.0
     with pytest.raises(ValueError, match="static_argnums"):
         checkpoint(lambda x: x, concrete=True)
+
+
+def deep(wrap):
+    step = wrap(lambda x: fnp.sin(fnp.cos(fnp.sin(fnp.cos(x) * 1.1) * 1.2) * 1.3))
+
+    def f(x):
+        for _ in range(12):
+            x = step(x)
+        return fnp.sum(x)
+
+    return f
+
+
+def test_compiled_memory_is_lower():
+    x = np.ones(100_000)
+    plain = fg.explain(fg.grad(deep(lambda f: f)))(x).program
+    less = fg.explain(fg.grad(deep(checkpoint)))(x).program
+    assert less.arena < 0.5 * plain.arena
+    np.testing.assert_allclose(fg.jit(fg.grad(deep(checkpoint)))(x), fg.grad(deep(lambda f: f))(x), rtol=1e-9)
