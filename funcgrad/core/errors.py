@@ -34,6 +34,7 @@ __all__ = [
     "UsageError",
     "asked_at",
     "describe",
+    "index_error",
     "made_at",
     "message",
 ]
@@ -47,6 +48,18 @@ def message(came: str, allowed: str = "", fix: str = "") -> str:
     if fix:
         lines.append(f"  Try: {fix}")
     return "\n".join(lines)
+
+
+def index_error(found: str, index: Any, size: Any) -> IndexError:
+    """The error of an index that an operator found out of range: `found` says so, with {index} and {size} in it.
+
+    Operators count from the start; `x[i]` has turned -1 into size - 1 before, so a negative one is told as it was written too."""
+    index, size = int(index), int(size)
+    came = found.replace("{index}", str(index)).replace("{size}", str(size))
+    if index < 0:
+        came += f" (written as {index - size}, if negative numbers count from the end)"
+    allowed = f"indices from 0 to {size - 1}, in x[i] also from {-size}" if size > 0 else "no index: the axis is too short"
+    return IndexError(message(came, allowed, "mode='clip' or mode='fill' to allow others: x.at[i].get(mode='clip')"))
 
 
 def describe(x: Any) -> str:

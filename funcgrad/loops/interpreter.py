@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.errors import index_error
 from funcgrad.loops import scalar_numpy as scalar
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.nest import Nest, Pass, Reduction, Store
@@ -349,7 +350,7 @@ class _Kernel:
             where = np.unravel_index(int(np.argmax(bad)), bad.shape)
             sizes = np.broadcast_to(size, bad.shape)
             message = self.step.checks[e.attr].message
-            raise IndexError(message.format(index=int(np.broadcast_to(i, bad.shape)[where]), size=int(sizes[where])))
+            raise index_error(message, np.broadcast_to(i, bad.shape)[where], sizes[where])
         return i
 
 

@@ -386,7 +386,7 @@ def safe_indices(indices: list[Any], extents: list[int], mode: str) -> tuple[lis
 
 def _wrapped(index: Any, n: int) -> Any:
     if isinstance(index, np.ndarray):
-        return index % n
+        return np.asarray(index % n)
     d = index.aval.dtype
     left = ew.rem(index, d.type(n))
     return left if d in dt.UNSIGNED else ew.select_n(ew.lt(left, d.type(0)), left, ew.add(left, d.type(n)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, index_error, message
 
 MODES = ("raise", "clip", "fill", "drop", "promise_in_bounds")
 
@@ -174,7 +174,7 @@ def _starts(
             # As unsigned numbers the negative ones are the largest: one pass finds both kinds.
             if start.size and start.view(np.uint64).max() >= max(room, 0):
                 bad = start[(start < 0) | (start >= room)].ravel()[0] if start.ndim else start
-                raise IndexError(out_of_range(name, bad, d, shape[d], sizes[d]))
+                raise out_of_range(name, bad, d, shape[d], sizes[d])
         elif mode in ("fill", "drop"):
             ok = (start >= 0) & (start < room)
             inside = ok if inside is None else inside & ok
@@ -185,14 +185,16 @@ def _starts(
     return starts, inside
 
 
-def out_of_range(name: str, index: Any, axis: int, size: int, window: int = 1) -> str:
-    """The text of the IndexError."""
-    what = f"index {index} is out of range" if window == 1 else f"a window of {window} from index {index} is out of range"
-    return message(
-        f"{name}: {what} for axis {axis} with size {size}",
-        f"indices from 0 to {size - window}" if size >= window else "no index: the axis is too short",
-        "mode='clip' or mode='fill' to allow others",
-    )
+def out_of_range(name: str, index: Any, axis: int, size: int, window: int = 1) -> IndexError:
+    """The error of an index at which no window of this extent starts."""
+    return index_error(_outside(name, axis, window > 1), index, size - window + 1)
+
+
+def _outside(name: str, axis: int, window: bool) -> str:
+    """What `index_error` says was found; of windows the size is the number of places where one can start."""
+    if window:
+        return f"{name}: a window from index {{index}} is out of range for axis {axis}, where {{size}} places have room for it"
+    return f"{name}: index {{index}} is out of range for axis {axis} with size {{size}}"
 
 
 def _spread(x: np.ndarray, axes: Sequence[int], rank: int) -> np.ndarray:
@@ -339,7 +341,7 @@ def _start_loop(b: Any, start: Any, size: Any, window: Any, mode: str, name: str
     """One start index made safe by the mode; `window` is None for a window of one."""
     room = size if window is None else b.sub(size, b.sub(window, 1))
     if mode == "raise":
-        return b.check(start, room, f"{name}: index {{index}} is out of range for axis {axis} with size {{size}}")
+        return b.check(start, room, _outside(name, axis, window is not None))
     if mode == "clip":
         return b.max(b.min(start, b.sub(room, 1)), 0)
     if mode in ("fill", "drop"):

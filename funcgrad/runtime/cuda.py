@@ -25,6 +25,7 @@ from funcgrad.codegen.cuda import CUDA
 from funcgrad.codegen.printer import print_nest
 from funcgrad.codegen.target import COMPLEX_CODES, FLOAT_CODES, Source
 from funcgrad.codegen.vecmath import HELPERS, closure, interpreted
+from funcgrad.core.errors import index_error
 from funcgrad.loops import interpreter
 from funcgrad.loops.nest import LANES, Nest
 from funcgrad.loops.program import KernelStep, Program
@@ -376,6 +377,6 @@ def run_program(program: Program, inputs: Sequence[Any]) -> list[np.ndarray]:
         record = simulate(step, [memory.raw[ref.kind][ref.number] for ref in step.refs])
         if record[0]:
             message = step.checks[int(record[0]) - 1].message
-            raise IndexError(message.format(index=int(record[1]), size=int(record[2])))
+            raise index_error(message, record[1], record[2])
 
     return interpreter.run(program, inputs, kernel)

@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad.codegen.cpu import CPU
 from funcgrad.codegen.printer import print_nest
+from funcgrad.core.errors import index_error
 from funcgrad.loops.nest import ERROR_RECORD_BYTES
 from funcgrad.loops.program import BranchStep, Gemm, HostStep, KernelStep, LoopStep, Program, Ref, View, every_step, hosted
 from funcgrad.runtime import driver_native as layout
@@ -123,8 +124,7 @@ class Executable:
         number, check, index, size = struct.unpack("4q", answer)
         step = self._steps[number - 1]
         assert isinstance(step, KernelStep)
-        text = step.checks[check - 1].message
-        raise IndexError(text.format(index=index, size=size))
+        raise index_error(step.checks[check - 1].message, index, size)
 
     # ---- programs with host steps ----------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ class Range(NamedTuple):
         for k, (axis, n, window) in enumerate(zip(self.axes, self.extents, self.windows, strict=True)):
             bad = rows[(rows[:, k] < 0) | (rows[:, k] > n - window), k]
             if bad.size:
-                return _at("out-of-bounds indexing: " + out_of_range(self.name, int(bad[0]), axis, n, window), self.line)
+                return _at(f"out-of-bounds indexing: {out_of_range(self.name, int(bad[0]), axis, n, window)}", self.line)
         return _at(f"out-of-bounds indexing in {self.name}", self.line)
 
 

@@ -174,3 +174,34 @@ def test_gradients():
     gx, gv = fg.grad(lambda x, v: (x.at[i].set(v) ** 2).sum(), argnums=(0, 1))(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
     assert gx.tolist() == [0, 4, 0] and gv.tolist() == [8, 0, 12]
     assert fg.vmap(lambda x, i: x[i])(X, np.array([0, 1, 2, 0])).tolist() == X[np.arange(4), [0, 1, 2, 0]].tolist()
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip", "fill", "drop"])
+@pytest.mark.parametrize("i", [-9, -4, -3, -1, 0, 2, 3, 8])
+def test_modes_of_one_index_however_it_comes(mode, i):
+    """Known or traced, an int or an array of any kind: one meaning."""
+    x = np.arange(12.0).reshape(3, 4)
+    inside = -3 <= i < 3 or mode in ("wrap", "clip")
+    place = i % 3 if -3 <= i < 3 or mode == "wrap" else min(max(i, 0), 2)
+    new = x.copy()
+    if inside:
+        new[place] = 7
+    for index in (i, np.int64(i), np.array(i), np.array([i]), fnp.asarray(i), np.array([i], np.int8)):
+        get, put = lambda x, i: x.at[i].get(mode=mode), lambda x, i: x.at[i].set(7.0, mode=mode)
+        for f, want in ((get, x[place] if inside else np.full(4, np.nan)), (put, new)):
+            want = want[None] if f is get and np.ndim(index) else want
+            calls = [f(fnp.asarray(x), index), fg.jit(f)(x, index), fg.jit(lambda x, f=f, i=index: f(x, i))(x)]
+            for got in calls:
+                np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_index_out_of_range_is_told_as_it_was_written(compiled):
+    run = fg.jit if compiled else lambda f: f
+    read = run(lambda x, i: x[i])
+    with pytest.raises(IndexError, match=r"(?s)index 5 is out of range for axis 0 with size 3.*from 0 to 2.*mode='clip'"):
+        read(fnp.ones(3), fnp.array([0, 5]))
+    with pytest.raises(IndexError, match=r"(?s)axis 0 with size 3.*written as -7.*from -3"):
+        read(fnp.ones(3), fnp.array([0, -7]))
+    with pytest.raises(IndexError, match=r"(?s)no index|size 0"):
+        read(fnp.ones(0), fnp.array([0]))
