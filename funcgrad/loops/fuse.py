@@ -8,6 +8,10 @@ In: a `Graph`. Out: `Group`s in an order in which they can run. Three decisions,
            between them stays at one index (or one row) and no cycle through other kernels comes of it.
 `order`    the kernels, sorted.
 
+What a kernel costs to compile is held down on both roads: a chain of maps is cut, and a group stops growing, where the
+next member would make the code too heavy (`HEAVIEST`). A chain is cut as late as can be, so that the pieces of a
+regular one are equal and share one compiled kernel.
+
 A group's *space* is a shape. Its members' elements are computed at points of that space: at each point
 ("row level"), or, when the group folds axes `reduced`, once for all points that differ only along them.
 """
@@ -21,6 +25,7 @@ CHEAP = 4.0  # additions: at most this much is computed again rather than stored
 TRIVIAL = 3.0  # also at every point of a larger space
 DEEPEST = 64  # of a chain of inlined nodes
 MEMBERS = 24  # of a group
+HEAVIEST = 1200  # burden of a kernel: 0.12 s of compile time. 80 x `sin(x) * c` in one kernel took 4.8 s, in ten 0.2 s
 LONE_FOLD = 1 << 17  # elements of a vector: above, its fold to one value takes no stores along
 
 
@@ -92,11 +97,16 @@ def _wanted(node: Node) -> bool:
 
 
 def settle(nodes: list[Node]) -> None:
-    """Set `inline` (and weight, loads, depth, linear) of every map."""
+    """Set `inline` (and weight, burden, loads, depth, linear) of every map."""
     for node in nodes:
         if node.kind != "map":
             node.must = node.must or bool(node.randoms)
+            if node.kind == "reduce":
+                node.burden = 1 + _burden(node)
             continue
+        burden = node.burden = node.template.burden + _burden(node)  # type: ignore[union-attr]
+        if burden > HEAVIEST:
+            _cut(node)
         weight, loads, depth, linear = node.template.weight, 0, 0, not node.template.positional  # type: ignore[union-attr]
         strides = node.strides
         for arg in node.args:
@@ -117,6 +127,22 @@ def settle(nodes: list[Node]) -> None:
         node.inline = not node.must and depth < DEEPEST and _inlinable(node)
         if node.randoms and not node.inline:
             node.must = True
+
+
+def _burden(node: Node) -> int:
+    """Of the inlined arguments."""
+    return sum([arg.node.burden for arg in node.args if arg.__class__ is Ref and arg.node.inline])
+
+
+def _cut(node: Node) -> None:
+    """Let the heaviest inlined arguments of `node` be stored until the rest is light enough for a kernel."""
+    inlined = {arg.node for arg in node.args if arg.__class__ is Ref and arg.node.inline and len(arg.node.uses) == 1}
+    for other in sorted(inlined, key=lambda n: (-n.burden, n.id)):
+        other.inline = False
+        other.must = other.must or bool(other.randoms)
+        node.burden -= other.burden
+        if node.burden <= HEAVIEST:
+            return
 
 
 def _anywhere(node: Node) -> bool:
@@ -150,7 +176,7 @@ def _inlinable(node: Node) -> bool:
 class Group:
     """Nodes that one kernel computes; a closed group is one node that is a step (or several) of its own."""
 
-    __slots__ = ("number", "units", "space", "size", "reduced", "kept", "maps", "closed", "wide", "before")
+    __slots__ = ("number", "units", "space", "size", "reduced", "kept", "maps", "closed", "wide", "before", "burden")
 
     def __init__(self, number: int, unit: Node, closed: bool):
         self.number, self.units, self.closed = number, [unit], closed
@@ -160,6 +186,7 @@ class Group:
         self.kept = 1
         self.maps: dict[int, Strides] = {}  # node id -> where its element lies, over the space
         self.wide: set[int] = set()  # ids of arrays of full size that it reads
+        self.burden = 0
         self.before = 0  # bit set of the groups that have to run earlier
 
     def __repr__(self) -> str:
@@ -249,7 +276,7 @@ class Gathering:
 
     def mergeable(self, a: Group, b: Group) -> bool:
         """Whether two groups over one space may be one: nothing lies between them, and they meet at one index."""
-        if a.space != b.space or len(a.units) + len(b.units) > MEMBERS:
+        if a.space != b.space or len(a.units) + len(b.units) > MEMBERS or a.burden + b.burden > HEAVIEST:
             return False
         if a.reduced is not None and b.reduced is not None and a.reduced != b.reduced:
             return False
@@ -284,6 +311,7 @@ class Gathering:
         b.units = []
         a.maps |= b.maps
         a.wide |= b.wide
+        a.burden += b.burden
         if a.reduced is None:
             a.reduced, a.kept = b.reduced, b.kept
         bit_a, bit_b = 1 << a.number, 1 << b.number
@@ -322,6 +350,7 @@ class Gathering:
 
     def enter(self, node: Node, g: Group, found: list[Leaf], producers: set[Group]) -> None:
         node.group, node.leaves = g, found
+        g.burden += node.burden
         for leaf in found:
             if leaf[0].shape:
                 g.wide.add(leaf[0].id)
@@ -340,7 +369,7 @@ class Gathering:
 
     def join(self, node: Node, g: Group, found: list[Leaf], producers: set[Group]) -> bool:
         """Let `node` be computed in `g`, if that can be and pays."""
-        if g.closed or len(g.units) >= MEMBERS:
+        if g.closed or len(g.units) >= MEMBERS or g.burden + node.burden > HEAVIEST:
             return False
         bit = 1 << g.number
         for h in producers:

@@ -68,7 +68,7 @@ class Node:
         "graph", "id", "kind", "shape", "size", "dtype", "strides", "template", "out", "args", "op", "space", "axes",
         "regions", "call", "results", "uses",
         "randoms", "must", "output", "input", "source", "messages", "after",
-        "inline", "linear", "depth", "weight", "loads", "pulled", "group", "stored", "leaves", "level", "turn",
+        "inline", "linear", "depth", "weight", "burden", "loads", "pulled", "group", "stored", "leaves", "level", "turn",
     )  # fmt: skip
 
     def __init__(self, graph: "Graph", kind: str, shape: Shape, dtype: np.dtype):
@@ -91,6 +91,7 @@ class Node:
         self.output: int | None = None
         self.input: int | None = None
         self.inline = False
+        self.burden = 0  # its code's and its inlined arguments' on the compile time of a kernel
         self.group: Any = None
         self.stored = False
         self.pulled: dict[Any, Any] | None = None

@@ -15,7 +15,7 @@ from funcgrad.loops.interpreter import run
 from funcgrad.loops.program import Gemm, HostStep, KernelStep
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.convert import convert, stop_gradient
-from funcgrad.ops.elementwise import add, div, eq, exp, log, log1p, max_, mul, neg, pow_, rsqrt, sqrt, sub, tanh
+from funcgrad.ops.elementwise import add, div, eq, exp, log, log1p, max_, mul, neg, pow_, rsqrt, sin, sqrt, sub, tanh
 from funcgrad.ops.reduce import reduce_max, reduce_sum
 from funcgrad.ops.shape import broadcast_in_dim, iota, reshape, transpose
 from funcgrad.passes import simplify
@@ -258,6 +258,52 @@ def test_a_long_chain_does_not_overflow_the_stack():
         return [x]
 
     assert len(program_of(fun, (3,)).steps) >= 1
+
+
+@pytest.mark.parametrize("op, most", [(sin, 8), (tanh, 18), (log1p, 18)])
+def test_a_long_chain_is_cut_into_equal_kernels(op, most):
+    def fun(x):
+        for k in range(10 * most):
+            x = mul(op(x), f32(0.3 + k / 1000))
+        return [x]
+
+    program = program_of(fun, (50,))
+    assert len(kernels(program)) == 10
+    assert len(distinct(program)) == 1
+
+
+def test_heavy_branches_that_meet_are_cut_apart():
+    def branch(x, c):
+        for _ in range(5):
+            x = mul(sin(x), f32(c))
+        return x
+
+    program = program_of(lambda x: [add(branch(x, 1.1), branch(x, 0.9))], S)
+    assert len(kernels(program)) == 2
+
+
+def test_the_gradient_of_a_long_chain_is_few_distinct_kernels():
+    def fun(x):
+        y = x
+        for _ in range(100):
+            y = mul(sin(y), f32(1.01))
+        return reduce_sum(y, axes=(0,))
+
+    program = program_of(lambda x: [grad(fun)(x)], (50,))
+    assert len(distinct(program)) < 12
+    assert all(count_of(nest, ("sin", "cos")) <= 8 for nest in distinct(program).values())
+
+
+def count_of(nest, ops):
+    """How many of `ops` the expressions of a nest hold."""
+    found, stack = {}, [s for p in nest.passes for s in p.stores] + [r for p in nest.passes for r in p.reductions]
+    while stack:
+        e = stack.pop()
+        if id(e) in found:
+            continue
+        found[id(e)] = e
+        stack += [e.value] if hasattr(e, "value") else e.args
+    return sum([getattr(e, "op", None) in ops for e in found.values() if hasattr(e, "args")])
 
 
 def test_the_budget_of_a_retrace():
