@@ -132,6 +132,9 @@ def install(jitted: Jitted, function: Callable[..., Any]) -> None:
     functools.partial.__setstate__(jitted, (function, (), {}, jitted.__dict__))  # type: ignore[attr-defined]
 
 
+_MASKED = np.ma.MaskedArray
+
+
 class Dispatcher:
     """The slow road of a jitted function: any arguments, any interpreter."""
 
@@ -226,7 +229,7 @@ class Dispatcher:
                 avals.append(x.aval)
             elif x.__class__ in _PYTHON_SCALARS:
                 avals.append(literal_aval(x))
-            elif isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMm":
+            elif isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind not in "OSUMm" and not isinstance(x, _MASKED):
                 avals.append(shaped(x.shape, dt.canonical(x.dtype)))
             else:
                 avals.append(self.unusual_leaf(x, traced, named, statics))
@@ -246,6 +249,14 @@ class Dispatcher:
         leaves, tree = tree_flatten_with_path((traced, named))
         path = next(path for path, leaf in leaves if leaf is x)
         place = leaf_name(path, Key(tree, (), statics, ()), roles)
+        if isinstance(x, _MASKED):
+            raise TypeError(
+                message(
+                    f"jit: {self.name} got a masked array for the argument {place}",
+                    "arrays without a mask",
+                    f"fnp.where({place}.mask, fill, {place}.data), or {place}.filled(value)",
+                )
+            )
         what = f"a value of dtype {x.dtype}" if isinstance(x, (np.ndarray, np.generic)) else f"{type(x).__name__} {_short(x)}"
         raise DtypeError(
             message(

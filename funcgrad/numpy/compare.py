@@ -20,6 +20,7 @@ from funcgrad.numpy._promote import (
 from funcgrad.numpy._table import binary_compare, binary_same, binary_ufunc, unary_same, wrong_dtype
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
+from funcgrad.ops.bits import random_unwrap
 from funcgrad.ops.reduce import reduce_and
 from funcgrad.trace.value import Value, aval_of
 
@@ -47,8 +48,21 @@ def _ordered(op: Callable[..., Any]) -> Callable[..., Any]:
     return compare
 
 
-equal = binary_compare("equal", ew.eq, "Whether x == y.")
-not_equal = binary_compare("not_equal", ew.ne, "Whether x != y; True where one of them is NaN.")
+def _alike(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Keys are equal where both of their words are."""
+
+    def compare(x: Any, y: Any) -> Any:
+        if aval_of(x).dtype != dt.KEY:
+            return op(x, y)
+        same = ew.eq(random_unwrap(x), random_unwrap(y))
+        same = reduce_and(same, axes=(same.ndim - 1,))
+        return same if op is ew.eq else ew.not_(same)
+
+    return compare
+
+
+equal = binary_compare("equal", _alike(ew.eq), "Whether x == y.")
+not_equal = binary_compare("not_equal", _alike(ew.ne), "Whether x != y; True where one of them is NaN.")
 less = binary_compare("less", _ordered(ew.lt), "Whether x < y.")
 less_equal = binary_compare("less_equal", _ordered(ew.le), "Whether x <= y.")
 greater = binary_compare("greater", _ordered(ew.gt), "Whether x > y.")

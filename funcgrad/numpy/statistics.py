@@ -1,5 +1,6 @@
 """Order statistics and correlations: median, quantile, percentile, cov, corrcoef; and the forms that leave out NaN."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,8 @@ def _lines(x: Value, axis: Any, name: str) -> tuple[Any, tuple[int, ...]]:
     axes = axes_of(axis, x.ndim, name)
     kept = [i for i in range(x.ndim) if i not in axes]
     moved = moveaxis(x, tuple(axes), tuple(range(len(kept), x.ndim))) if axes else expand_dims(x, -1)
-    return reshape(moved, (*[x.shape[i] for i in kept], -1)) if axes else moved, axes
+    length = math.prod([x.shape[i] for i in axes])
+    return reshape(moved, (*[x.shape[i] for i in kept], length)) if axes else moved, axes
 
 
 def _quantile(name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, skip_nan: bool) -> Any:
@@ -51,11 +53,9 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, 
     if p.ndim > 1:
         raise ShapeError(message(f"fnp.{name}: got q of shape {p.shape}", "a scalar or a vector", "q.ravel()"))
     lines, axes = _lines(x, axis, name)
+    if lines.shape[-1] == 0:  # NaN, as NumPy says with a warning
+        lines = full((*lines.shape[:-1], 1), x.dtype.type(np.nan))
     n = lines.shape[-1]
-    if n == 0:
-        raise UsageError(
-            message(f"fnp.{name}: got {x.aval.str_short()}, empty along the axis", "at least one element", "check x.size first")
-        )
     (ordered,) = sort(lines, dimension=lines.ndim - 1, is_stable=True, num_keys=1)
     missing = isnan(lines)
     if skip_nan:
@@ -101,7 +101,7 @@ def quantile(
     False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
-    """The value below which the fraction q of the elements along `axis` lies; NaN where there is one.
+    """The value below which the fraction q of the elements along `axis` lies; NaN where one is NaN, or where there are none.
 
     Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two
     elements:

@@ -1,7 +1,7 @@
 """Drop no-ops: equations that give one of their operands back, and pairs of structural equations that are one.
 
 Only what is exact in IEEE arithmetic: x * 1, x / 1, x - 0, x + (-0); never (v + c) - c, and not x + 0, which turns
--0 into 0. A rule gets the equation and the equation that made its first operand (or None), and returns an atom
+-0 into 0. A literal that was broadcast counts as the literal (the gradient of a sum starts with ones). A rule gets the equation and the equation that made its first operand (or None), and returns an atom
 that stands for the output, a new equation, or None.
 """
 
@@ -171,10 +171,15 @@ RULES: dict[str, Rule] = {
 }
 
 
+_ARITHMETIC = frozenset({"mul", "add", "sub", "div"})
+_SPREADING = frozenset({"broadcast_in_dim", "reshape", "transpose", "squeeze", "expand_dims"})
+
+
 def reduce_identities(jaxpr: Jaxpr) -> Jaxpr:
     """`jaxpr` without no-ops."""
     env: dict[Var, Atom] = {}
     made: dict[Any, Eqn] = {}
+    spread: dict[Any, Literal] = {}  # variables all of whose elements are this literal
     eqns: list[Eqn] = []
     changed = False
     for eqn in jaxpr.eqns:
@@ -185,7 +190,10 @@ def reduce_identities(jaxpr: Jaxpr) -> Jaxpr:
                 changed = True
         rule = RULES.get(eqn.primitive.name)
         if rule is not None:
-            found: Any = rule(eqn, made.get(eqn.inputs[0]))
+            seen = eqn
+            if spread and eqn.primitive.name in _ARITHMETIC:
+                seen = eqn._replace(inputs=tuple([spread.get(x, x) for x in eqn.inputs]))
+            found: Any = rule(seen, made.get(eqn.inputs[0]))
             if found.__class__ is Eqn:
                 eqn = found  # type: ignore[assignment]
                 changed = True
@@ -196,6 +204,11 @@ def reduce_identities(jaxpr: Jaxpr) -> Jaxpr:
         eqns.append(eqn)
         if eqn.outputs:
             made[eqn.outputs[0]] = eqn
+            if eqn.primitive.name in _SPREADING:
+                x = eqn.inputs[0]
+                one = x if x.__class__ is Literal else spread.get(x)
+                if one is not None:
+                    spread[eqn.outputs[0]] = one  # type: ignore[assignment]
     if not changed:
         return jaxpr
     outvars = [env.get(x, x) if x.__class__ is Var else x for x in jaxpr.outvars]  # type: ignore[arg-type]

@@ -442,6 +442,15 @@ def test_leaves_that_are_no_arrays_are_named():
         jit(lambda x: {"k": "x"})(1.0)
 
 
+def test_a_masked_array_is_refused_also_by_generated_calls():
+    f = jit(lambda tree: neg(tree["x"]))
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for _ in range(5):
+        f({"x": np.ones(2)})
+        with pytest.raises(TypeError, match=r"got a masked array for the argument tree\['x'\](.|\n)*filled"):
+            f({"x": masked})
+
+
 def test_debug_nans_names_the_operator_and_the_line():
     f = jit(lambda x: exp(log(x)))
     assert np.isnan(np.asarray(f(arr(-1.0)))).all()

@@ -90,7 +90,12 @@ def rows(text):
 
 def run(row, module):
     scope = {k: globals()[k] for k in ("A", "B", "C", "V", "W", "E", "T", "Z", "N", "R", "NAN")} | {"np": np}
-    scope |= {"R0": np.array([1.0, 2.0, 3.0]), "Q": np.array([0.1, 0.9]), "S": lambda v: v.sum(), "S2": lambda v, i: module.sum(v, i)}
+    scope |= {
+        "R0": np.array([1.0, 2.0, 3.0]),
+        "Q": np.array([0.1, 0.9]),
+        "S": lambda v: v.sum(),
+        "S2": lambda v, i: module.sum(v, i),
+    }
     names = {n: getattr(module, n) for n in dir(module) if not n.startswith("_")}
     return eval(row, {**names, **scope})
 
@@ -108,7 +113,11 @@ def check(got, expected, row):
     np.testing.assert_allclose(got, expected, rtol=tol, atol=tol, err_msg=row)
     # Dtypes are NumPy's but where Python numbers or integers create floats (float32 here).
     if got.dtype != expected.dtype:
-        assert expected.dtype in (np.float64, np.complex128) and got.dtype in (np.float32, np.complex64), (row, got.dtype, expected.dtype)
+        assert expected.dtype in (np.float64, np.complex128) and got.dtype in (np.float32, np.complex64), (
+            row,
+            got.dtype,
+            expected.dtype,
+        )
 
 
 @pytest.mark.parametrize("row", rows(REDUCTIONS + STRUCTURE + PRODUCTS + CHOOSING))
@@ -149,3 +158,13 @@ def test_gradients(row):
     h = 1e-6
     slopes = [(float(f(fnp.asarray(x + h * e))) - float(f(fnp.asarray(x - h * e)))) / (2 * h) for e in np.eye(4)]
     np.testing.assert_allclose(got, slopes, rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile", "percentile"])
+def test_what_lies_in_the_middle_of_nothing_is_nan(name):
+    fun = getattr(fnp, name)
+    q = () if name.endswith("median") else (0.3,)
+    assert np.isnan(fun(E[:, 0], *q)) and np.isnan(fg.jit(fun)(E[:, 0], *q))
+    rows = fun(E, *q, axis=0)
+    assert rows.shape == (3,) and np.isnan(rows).all()
+    assert fun(E, *q, axis=1).shape == (0,)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
+from funcgrad.api.autodiff import grad
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import shaped
 from funcgrad.core.config import config
@@ -68,6 +69,9 @@ def same_bits(before, after, *xs):
         lambda x: transpose(x, permutation=(0,)),
         lambda x: broadcast_in_dim(x, shape=(8,), dims=(0,)),
         lambda x: select_n(np.bool_(True), exp(x), x),
+        lambda x: mul(broadcast_in_dim(one, shape=(8,), dims=()), x),
+        lambda x: div(x, reshape(broadcast_in_dim(one, shape=(2, 4), dims=()), shape=(8,))),
+        lambda x: add(x, broadcast_in_dim(minus_zero, shape=(8,), dims=())),
     ],
 )  # fmt: skip
 def test_no_ops_vanish(fun):
@@ -87,6 +91,7 @@ def test_no_ops_vanish(fun):
         lambda x: div(x, x),
         lambda x: sub(add(x, two), two),  # rounds
         lambda x: mul(x, np.float64(-1)),
+        lambda x: add(x, broadcast_in_dim(zero, shape=(8,), dims=())),
     ],
 )
 def test_what_is_not_exact_stays(fun):
@@ -94,11 +99,26 @@ def test_what_is_not_exact_stays(fun):
     assert names(reduce_identities(before)) == names(before)
 
 
+def test_the_gradient_of_a_sum_multiplies_by_no_ones():
+    jaxpr = staged(lambda x: [grad(lambda y: reduce_sum(exp(y), axes=(0,)))(x)], (8,))
+    after = simplify(jaxpr)
+    assert names(after) == ["exp"]
+    same_bits(jaxpr, after, SPECIAL)
+
+
+def test_a_product_of_ones_keeps_its_shape():
+    ones = lambda: broadcast_in_dim(one, shape=(8,), dims=())
+    after = simplify(staged(lambda x: [mul(ones(), ones()), x], (8,)))
+    assert after.outvars[0].aval.shape == (8,)
+
+
 def test_conversions_there_and_back():
     narrow, wide = np.dtype(np.float32), F64
 
     def through(a, b):
-        return lambda x: [convert_element_type(convert_element_type(x, new_dtype=a, weak_type=False), new_dtype=b, weak_type=False)]
+        return lambda x: [
+            convert_element_type(convert_element_type(x, new_dtype=a, weak_type=False), new_dtype=b, weak_type=False)
+        ]
 
     assert names(simplify(staged(through(wide, narrow), (3,), dtype=narrow))) == []
     assert len(simplify(staged(through(narrow, wide), (3,), dtype=wide)).eqns) == 2  # rounds

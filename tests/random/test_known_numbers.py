@@ -83,7 +83,9 @@ def test_known(call, expected):
         np.testing.assert_allclose(got.astype(np.float64), expected, rtol=3e-6 if got.dtype.itemsize >= 4 else 1e-3)
 
 
-@pytest.mark.parametrize("call", [c for c, _ in KNOWN if "normal" in c or "uniform" in c or "randint(K,(6" in c or "permutation" in c])
+@pytest.mark.parametrize(
+    "call", [c for c, _ in KNOWN if "normal" in c or "uniform" in c or "randint(K,(6" in c or "permutation" in c]
+)
 def test_compiled_draws_are_the_same(call):
     got = fg.jit(lambda k: eval(call, {"R": R, "np": np, "K": k}))(K)
     np.testing.assert_allclose(np.asarray(got).astype(np.complex128), np.asarray(eval(call)).astype(np.complex128), rtol=3e-6)
@@ -94,7 +96,18 @@ def test_threefry_vectors():
     assert R.key_data(R.fold_in(R.wrap_key_data(np.zeros(2, np.uint32)), 0)).tolist() == [0x6B200159, 0x99BA4EFE]
 
 
-@pytest.mark.parametrize("seed,words", [(0, [0, 0]), (1, [0, 1]), (-1, [0, 4294967295]), (2**31, [0, 2147483648]), (2**40 + 7, [0, 7]), (np.int8(-1), [0, 4294967295]), (np.uint8(200), [0, 200])])
+@pytest.mark.parametrize(
+    "seed,words",
+    [
+        (0, [0, 0]),
+        (1, [0, 1]),
+        (-1, [0, 4294967295]),
+        (2**31, [0, 2147483648]),
+        (2**40 + 7, [0, 7]),
+        (np.int8(-1), [0, 4294967295]),
+        (np.uint8(200), [0, 200]),
+    ],
+)
 def test_seeds(seed, words):
     assert R.PRNGKey(seed).tolist() == words
     assert R.key_data(R.key(seed)).tolist() == words
@@ -149,3 +162,11 @@ def test_errors():
         R.key(0, impl="rbg")
     with pytest.raises(ValueError, match="shape"):
         R.uniform(K, (2,), minval=np.zeros(3))
+
+
+def test_keys_are_equal_where_both_words_are():
+    keys = R.split(K, 3)
+    assert bool(K == R.key(42)) and not bool(K != R.key(42)) and not bool(K == R.key(41))
+    for equal in (lambda x, y: x == y, fg.jit(lambda x, y: x == y)):
+        np.testing.assert_array_equal(equal(keys, keys[1]), [False, True, False])
+    np.testing.assert_array_equal(fg.vmap(lambda k: k != keys[0])(keys), [False, True, True])
