@@ -5,6 +5,7 @@ which everything walks as along one axis are joined; the axis along which most o
 fold whose vector axis is a kept one is a column nest.
 """
 
+from math import prod
 from typing import NamedTuple
 
 from funcgrad.loops.draft import Draft
@@ -95,6 +96,10 @@ def find_axes(draft: Draft, live: list[int]) -> Axes:
             best = max(range(len(kept_runs)), key=lambda i: (units(kept_runs[i]), i))
             column = units(kept_runs[best]) > in_rows and _extent(kept_runs[best], space) >= NARROW
             column = column or carried  # lanes side by side, so that their chains of steps overlap
+            if not column and prod([_extent(r, space) for r in inner_runs]) < NARROW:
+                # Rows of a few elements (points in space): as vectors they are mostly their ends.
+                best = max(range(len(kept_runs)), key=lambda i: (_extent(kept_runs[i], space), i))
+                column = _extent(kept_runs[best], space) >= NARROW
             if column:
                 kept_runs.append(kept_runs.pop(best))
         if not column and not ordered and len(inner_runs) > 1:
