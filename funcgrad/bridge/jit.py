@@ -35,6 +35,7 @@ from funcgrad.core.aval import ShapedArray, literal_aval, shaped
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, message
 from funcgrad.core.pytree import keystr, tree_flatten, tree_flatten_with_path
+from funcgrad.core.source import SCOPE
 from funcgrad.core.tracebacks import filter_traceback
 from funcgrad.ir.check import check
 from funcgrad.ir.evaluate import evaluate
@@ -293,7 +294,12 @@ class Dispatcher:
             outs, out_tree = tree_flatten(out)
             return [x if isinstance(x, Value) else self.output(x, out) for x in outs]
 
-        jaxpr, consts = stage(flat, key.avals)
+        # What a backward pass traces, other passes may call.
+        outside, SCOPE.backward = SCOPE.backward, False
+        try:
+            jaxpr, consts = stage(flat, key.avals)
+        finally:
+            SCOPE.backward = outside
         assert out_tree is not None
         jaxpr = closed_over(jaxpr)
         if config.check_ir:

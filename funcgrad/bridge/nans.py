@@ -1,4 +1,8 @@
-"""`config.debug_nans`: which operator, at which line, made the first NaN."""
+"""`config.debug_nans`: which operator, at which line, made the first NaN; in a gradient, in which of its two passes.
+
+The equations of a backward pass are told by their `source`. A program that has some is a gradient, and what it does
+besides is the forward pass: the function, and the factors that its derivative needs.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,14 +27,17 @@ def has_nan(x: Any) -> bool:
     return bool(x != x)
 
 
-def check_outputs(prim: Any, outs: Sequence[Array], args: Sequence[Any], line: Any = None) -> None:
-    """NanError where an output holds a NaN; the message says whether one came in."""
+def check_outputs(prim: Any, outs: Sequence[Array], args: Sequence[Any], line: Any = None, phase: str = "") -> None:
+    """NanError where an output holds a NaN; the message says whether one came in. `phase`: of a derivative, where known."""
     for out in outs:
         if has_nan(out):
             place = line if line is not None else source.current()
             came = f"{prim.name} gave a NaN in its output {describe(out)}"
             if place is not source.UNKNOWN:
                 came += f" at {place.quote()}"
+            phase = phase or ("backward" if source.SCOPE.backward else "")
+            if phase:
+                came += f"\n  in the {phase} pass of a derivative"
             operands = ", ".join(describe(x) if isinstance(x, Array) else repr(x) for x in args)
             came += f"\n  its operands ({operands}) hold " + (
                 "a NaN already" if any(map(has_nan, args)) else "no NaN: it was born here"
@@ -47,42 +54,53 @@ def check_outputs(prim: Any, outs: Sequence[Array], args: Sequence[Any], line: A
 def find_nan(jaxpr: Jaxpr, args: Sequence[Any]) -> None:
     """Run the program again, operator by operator, up to the one that gives the first NaN: NanError. Nothing where none does."""
     with running(floor()), config.override(debug_nans=False):
-        _walk(silent(jaxpr), args)
+        _walk(silent(jaxpr), args, "forward" if _goes_back(jaxpr) else "")
 
 
-def _walk(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+def _goes_back(jaxpr: Jaxpr) -> bool:
+    """Whether a backward pass is somewhere in the program."""
+    return any(_is_backward(eqn) or any(map(_goes_back, subjaxprs(eqn.params))) for eqn in jaxpr.eqns)
+
+
+def _is_backward(eqn: Eqn) -> bool:
+    return eqn.source is not None and eqn.source.backward
+
+
+def _walk(jaxpr: Jaxpr, args: Sequence[Any], phase: str) -> list[Any]:
+    """Run the program. `phase`: that of equations which do not say another."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
     read = lambda x: x.value if isinstance(x, Literal) else env[x]
     for eqn in jaxpr.eqns:
         ins = [read(x) for x in eqn.inputs]
+        now = "backward" if _is_backward(eqn) else phase
         if isinstance(eqn.primitive.loop, Call):
-            outs = _walk(subjaxprs(eqn.params)[0], ins)
+            outs = _walk(subjaxprs(eqn.params)[0], ins, now)
         else:
             outs = floor().apply(eqn.primitive, tuple(ins), eqn.params)
             outs = list(outs) if eqn.primitive.multiple_results else [outs]
             if isinstance(eqn.primitive.loop, Loop) and any(map(has_nan, outs)):
-                _into(eqn, ins)
-            check_outputs(eqn.primitive, outs, ins, eqn.source)
+                _into(eqn, ins, now)
+            check_outputs(eqn.primitive, outs, ins, eqn.source, now)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(x) for x in jaxpr.outvars]
 
 
-def _into(eqn: Eqn, ins: list[Any]) -> None:
+def _into(eqn: Eqn, ins: list[Any], phase: str) -> None:
     """A loop or branch that gave a NaN, step by step, to the operator inside that gave the first."""
     p, kind = eqn.params, eqn.primitive.loop.kind
     if kind == "cond":
-        _walk(p["branches"][int(np.asarray(ins[0]))], ins[1:])
+        _walk(p["branches"][int(np.asarray(ins[0]))], ins[1:], phase)
     elif kind == "while":
         c, b, state = (
             ins[: p["cond_consts"]],
             ins[p["cond_consts"] :][: p["body_consts"]],
             ins[p["cond_consts"] + p["body_consts"] :],
         )
-        while np.asarray(_walk(p["cond"], [*c, *state])[0]):
-            state = _walk(p["body"], [*b, *state])
+        while np.asarray(_walk(p["cond"], [*c, *state], phase)[0]):
+            state = _walk(p["body"], [*b, *state], phase)
     else:
         first, n = p["consts"], p["consts"] + p["carry"]
         state = ins[first:n]
         for i in range(p["length"])[:: -1 if p["reverse"] else 1]:
             row = [from_numpy(np.asarray(x)[i]) for x in ins[n:]]
-            state = _walk(p["body"], [*ins[:first], *state, *row])[: p["carry"]]
+            state = _walk(p["body"], [*ins[:first], *state, *row], phase)[: p["carry"]]

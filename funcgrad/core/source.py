@@ -69,9 +69,11 @@ def _classify(filename: str) -> int:
 
 
 class Scope(threading.local):
-    """The names that `named_scope` gives to what runs now, joined by "/"."""
+    """What is said of operations besides their line: the names that `named_scope` gives to what runs now, joined by "/", and
+    whether it is the backward pass of a derivative."""
 
     path = ""
+    backward = False
 
 
 SCOPE = Scope()
@@ -79,20 +81,22 @@ SCOPE = Scope()
 
 class Source:
     """A place in the user's program: `filename`, `line`, `function`; `str` gives "train.py:12 (loss)", and the named scopes
-    that it lies in: "train.py:12 (loss) in encoder/attention"."""
+    that it lies in: "train.py:12 (loss) in encoder/attention". `backward`: it was done by a backward pass that began there."""
 
-    __slots__ = ("_code", "_lasti", "_place", "scope")
+    __slots__ = ("_code", "_lasti", "_place", "scope", "backward")
 
     _code: CodeType | None
     _lasti: int
     _place: tuple[str, int, str] | None
     scope: str
+    backward: bool
 
-    def __init__(self, filename: str, line: int, function: str, scope: str = "") -> None:
+    def __init__(self, filename: str, line: int, function: str, scope: str = "", backward: bool = False) -> None:
         self._code = None
         self._lasti = 0
         self._place = (filename, line, function)
         self.scope = scope
+        self.backward = backward
 
     @property
     def filename(self) -> str:
@@ -146,7 +150,7 @@ class Source:
         return hash(self._resolve())
 
     def __reduce__(self) -> tuple:
-        return (Source, (*self._resolve(), self.scope))
+        return (Source, (*self._resolve(), self.scope, self.backward))
 
 
 UNKNOWN = Source("<unknown place>", 0, "<module>")
@@ -178,6 +182,7 @@ def current(skip: int = 1) -> Source:
             source._lasti = frame.f_lasti
             source._place = None
             source.scope = SCOPE.path
+            source.backward = SCOPE.backward
             return source
         frame = frame.f_back
     return UNKNOWN

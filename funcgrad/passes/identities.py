@@ -1,8 +1,9 @@
 """Drop no-ops: equations that give one of their operands back, and pairs of structural equations that are one.
 
 Only what is exact in IEEE arithmetic: x * 1, x / 1, x - 0, x + (-0); never (v + c) - c, and not x + 0, which turns
--0 into 0. A literal that was broadcast counts as the literal (the gradient of a sum starts with ones). A rule gets the equation and the equation that made its first operand (or None), and returns an atom
-that stands for the output, a new equation, or None.
+-0 into 0. A literal that was broadcast counts as the literal here: the gradient of a sum starts with ones. A rule gets the
+equation and the equation that made its first operand (or None), and returns an atom that stands for the output, a new
+equation, or None.
 """
 
 from collections.abc import Callable

@@ -11,6 +11,7 @@ it costs nothing until a multiplication asks for it.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad.core.source import SCOPE
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.ops._family import add, like, same_mask
@@ -49,8 +50,12 @@ def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequ
     for v, ct in zip(jaxpr.outvars, cts, strict=True):
         if ct is not None and v in linear:
             _accumulate(ct_of, mask_of, v, ct, None)
-    for eqn in eqns[::-1]:
-        _transpose_eqn(eqn, values, linear, ct_of, mask_of)
+    outside, SCOPE.backward = SCOPE.backward, True
+    try:
+        for eqn in eqns[::-1]:
+            _transpose_eqn(eqn, values, linear, ct_of, mask_of)
+    finally:
+        SCOPE.backward = outside
     return [ct_of.get(v) for v in jaxpr.invars if v in linear]
 
 

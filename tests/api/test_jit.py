@@ -22,7 +22,7 @@ from funcgrad.core.config import config
 from funcgrad.core.pytree import Partial
 from funcgrad.errors import DeletedArrayError, DtypeError, NanError, UnexpectedTracerError, UsageError
 from funcgrad.ops._family import add, reduce_sum
-from funcgrad.ops.arithmetic import mul, neg, sub
+from funcgrad.ops.arithmetic import mul, neg, sqrt, sub
 from funcgrad.ops.exponential import exp, log
 from funcgrad.testing import counters
 from funcgrad.trace.stage import stage
@@ -458,6 +458,22 @@ def test_debug_nans_names_the_operator_and_the_line():
         with pytest.raises(NanError, match=r"log gave a NaN.*test_jit.py:\d+(.|\n)*no NaN: it was born here"):
             f(arr(-1.0))
         same(f(arr(0.0)), [0])
+
+
+def test_debug_nans_says_in_which_pass_of_a_gradient():
+    x = np.zeros(3, np.float32)
+    back = lambda x: reduce_sum(mul(sqrt(x), np.float32(0)), axes=(0,))  # 0 times the infinite slope
+    forth = lambda x: reduce_sum(log(sub(x, np.float32(1))), axes=(0,))
+    inner = jit(back)
+    with config.override(debug_nans=True):
+        for f in (grad(back), jit(grad(back)), grad(inner), jit(grad(inner))):
+            with pytest.raises(NanError, match=r"mul gave a NaN.*test_jit.py:\d+(.|\n)*in the backward pass(.|\n)*born here"):
+                f(x)
+        with pytest.raises(NanError, match=r"log gave a NaN.*test_jit.py:\d+(.|\n)*in the forward pass(.|\n)*born here"):
+            jit(value_and_grad(forth))(x)
+        with pytest.raises(NanError) as caught:
+            jit(forth)(x)
+        assert " pass" not in str(caught.value)
 
 
 def test_log_compiles(caplog):
