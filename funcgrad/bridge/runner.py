@@ -153,7 +153,7 @@ class Runner:
             if o.kind == "new":
                 results.append(made[o.number])
             elif o.kind == "argument":
-                results.append(kept.get(o.number) or args[o.number])
+                results.append(kept[o.number] if o.number in kept else args[o.number])
             else:
                 results.append(o.constant if o.kind == "constant" else aliases[k])
         return results
