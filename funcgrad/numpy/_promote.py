@@ -99,6 +99,10 @@ def cast(x: Any, dtype: np.dtype) -> Any:
     """A value or scalar in this dtype; scalars stay literals."""
     if isinstance(x, Value):
         return x if x.aval.dtype == dtype else convert_element_type(x, new_dtype=dtype)
+    if dtype in dt.KEYS and getattr(x, "dtype", None) != dtype:
+        raise DtypeError(
+            message(f"the number {x!r} was to become a PRNG key", "keys from keys only", "random.key(seed), random.split(key, n)")
+        )
     if x.__class__ in PYTHON_SCALARS:
         return _literal(x, dtype)
     return x if x.dtype == dtype else x.astype(dtype)

@@ -300,7 +300,7 @@ def _scalar_in(value: Any, dtype: np.dtype) -> Any:
 
 def _filled(name: str, shape: Any, dtype: Any, device: Any, number: int) -> Any:
     _check_device(name, device)
-    return fill(shape_of(shape, name), (dt.default_float() if dtype is None else dt.canonical(dtype)).type(number))
+    return fill(shape_of(shape, name), cast(number, dt.default_float() if dtype is None else dt.canonical(dtype)))
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:

@@ -23,8 +23,9 @@ from funcgrad.trace.value import aval_of
 
 
 def _convert_abstract(x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool = False) -> ShapedArray:
-    check_dtypes("convert_element_type", dt.BOOLS | dt.NUMBERS, x)
-    return shaped(x.shape, np.dtype(new_dtype), weak_type)
+    out = shaped(x.shape, np.dtype(new_dtype), weak_type)
+    check_dtypes("convert_element_type", dt.BOOLS | dt.NUMBERS, x, out)
+    return out
 
 
 def _bounds(source: np.dtype, target: np.dtype) -> tuple[Any, Any]:
