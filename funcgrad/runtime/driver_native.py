@@ -320,7 +320,7 @@ def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride,
         spins += 1
         if spins > 4000:
             call0(peek(env + E_YIELD))
-            if c != 0 and spins & 0x3FFF == 0:
+            if kind == 1 and c != 0 and spins & 0x3FFF == 0:  # of a matrix product, c is the matrix
                 asked_to_stop(c)
     atomic_store(pool + P_LOCK, 0)
     return 1
@@ -458,14 +458,13 @@ def put_constant(block, record):
 
 
 def look_for_signals(env, block):
-    """Let Python run its signal handlers; INTERRUPTED when one of them raised."""
+    """Let Python run its signal handlers; INTERRUPTED when one of them raised. From here on other threads may run Python."""
     poke(block + B_BUDGET, PATIENCE)
     thread = peek(block + B_THREAD)
     if thread != 0:
         call1(peek(env + E_RESTORE_THREAD), thread)
     found = call0(peek(env + E_SIGNALS)) & 0xFFFFFFFF
-    if thread != 0:
-        poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
+    poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
     if found != 0:
         poke(block + B_STOPPED, 1)
         return INTERRUPTED
@@ -647,8 +646,9 @@ def run(env, state, block, code):
     failed = walk(env, state, block, code)
     if peek(state + S_BLAS) != 0:
         leave_blas(env)
-    if peek(state + S_LONG) != 0:
-        call1(peek(env + E_RESTORE_THREAD), peek(block + B_THREAD))
+    thread = peek(block + B_THREAD)
+    if thread != 0:
+        call1(peek(env + E_RESTORE_THREAD), thread)
     return failed
 
 
