@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Eqn, Jaxpr
 from funcgrad.loops.graph import Graph, Node, Number, Random
-from funcgrad.loops.program import BranchStep, ConstStep, CopyStep, LoopStep, Part, Program, Ref, Slot, Step, WhileStep, hosted
+from funcgrad.loops.program import BranchStep, ConstStep, CopyStep, LoopStep, Part, Program, Ref, Slot, Step, WhileStep
 from funcgrad.loops.views import Strided, contiguous
 
 BOOL = np.dtype(np.bool_)
@@ -246,8 +246,7 @@ def _scan(control: Control, placing: Placing) -> list[Step]:
     if not length:
         return carries.steps
     part = _part(body, inputs, outputs, placing.temporary(body.arena))
-    independent = not n and not effectful(call.eqn) and not hosted(body)
-    return [*carries.steps, LoopStep(length, part, tuple(slots), tuple(carries.swaps), independent)]
+    return [*carries.steps, LoopStep(length, part, tuple(slots), tuple(carries.swaps))]
 
 
 def _while(control: Control, placing: Placing) -> list[Step]:

@@ -134,7 +134,6 @@ class LoopStep:
     body: Part
     slots: tuple[Slot, ...] = ()
     swaps: tuple[tuple[int, int], ...] = ()
-    independent: bool = False  # the steps do not depend on one another: threads may share them
 
 
 @dataclass(frozen=True, slots=True)
