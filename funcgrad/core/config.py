@@ -139,11 +139,6 @@ OPTIONS: dict[str, Option] = {
             "FUNCGRAD_DISABLE_JIT", True,
         ),
         Option(
-            "fast_math", False, _bool, _BOOL,
-            "let kernels trade the last digits for speed (NaN and infinity keep their meaning)",
-            "FUNCGRAD_FAST_MATH", True,
-        ),
-        Option(
             "default_device", None, _word_or_none, "a Device, its name ('cpu', 'cuda:0') or None",
             "where arrays are created and functions run unless told otherwise",
             "FUNCGRAD_DEFAULT_DEVICE", True,
@@ -257,7 +252,6 @@ class Config(threading.local):
     numpy_rank_promotion: str
     debug_nans: bool
     disable_jit: bool
-    fast_math: bool
     default_device: Any
     check_ir: bool
     check_tracer_leaks: bool

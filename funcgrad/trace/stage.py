@@ -5,11 +5,14 @@ In: a function of values, and avals. Out: a Jaxpr and the values that it closed 
 and lets its parent compute the rest at once.
 """
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.core import source
 from funcgrad.core.aval import ShapedArray, literal_aval
+from funcgrad.core.config import config
+from funcgrad.core.errors import UnexpectedTracerError
 from funcgrad.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, current, running
@@ -117,6 +120,18 @@ def stage(fun: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) ->
     try:
         with running(trace):
             outs = fun(*[trace.argument(a) for a in in_avals])
-            return trace.finish(outs)
+            result = trace.finish(outs)
+        if config.check_tracer_leaks:
+            del outs
+            check_leaks(trace)
+        return result
     finally:
         trace.live = False
+
+
+def check_leaks(trace: Stage) -> None:
+    """UnexpectedTracerError if a tracer of this run, which has ended, is still held by somebody."""
+    gc.collect()
+    for x in gc.get_objects():
+        if x.__class__ is StagedTracer and x.owner is trace:
+            raise UnexpectedTracerError(x)

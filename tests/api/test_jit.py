@@ -300,7 +300,7 @@ def test_reasons_name_the_leaf_and_the_property():
     f({"w": arr(1, 2, 3), "b": arr(1, dtype=np.float32)}, 1.0)
     f({"w": arr(1, 2, 3), "b": arr(1)}, arr(1.0, dtype=np.float32))
     f({"w": arr(1, 2, 3)}, 1.0)
-    with config.override(fast_math=True):
+    with config.override(index_mode="clip"):
         f({"w": arr(1, 2, 3)}, 1.0)
     info = f.cache_info()
     assert (info.traces, info.retraces, info.size) == (6, 5, 6)
@@ -308,7 +308,7 @@ def test_reasons_name_the_leaf_and_the_property():
     assert info.reasons[1] == "params['b']: f64[1] -> f32[1] (dtype)"
     assert info.reasons[2] == "x: f32[] weak -> f32[1] (shape, weak_type)"
     assert info.reasons[3].startswith("structure of the arguments")
-    assert info.reasons[4] == "config.fast_math: False -> True"
+    assert info.reasons[4] == "config.index_mode: 'raise' -> 'clip'"
     assert "retraced: params['w']" in str(info)
     f.clear_cache()
     assert f.cache_info()[:3] == (0, 0, 0)

@@ -74,3 +74,17 @@ def test_what_print_shows():
     assert seen[0] == number
     for known in seen[1:]:
         assert known[0] == known[1] == known[2] == "Traced(f64[2])" and known[3].startswith("Traced(f64[]")
+
+
+def test_leaks_are_found_where_they_happen():
+    kept = []
+
+    def f(x):
+        y = x * 2
+        kept.append(y)
+        return y + 1
+
+    with fg.checking_leaks():
+        assert float(fg.jit(lambda x: fg.grad(lambda y: fnp.sin(y) * y)(x) + x)(0.0)) == 0.0
+        with pytest.raises(UnexpectedTracerError, match=r"(?s)test_stage\.py:\d+"):
+            fg.jit(f)(1.0)
