@@ -1,8 +1,8 @@
 """Looking into functions while they run, also when compiled, vectorised or differentiated.
 
-    fg.debug.print("loss = {l}", l=loss)
-    fg.debug.callback(log.append, loss)
-    fg.debug.breakpoint()
+fg.debug.print("loss = {l}", l=loss)
+fg.debug.callback(log.append, loss)
+fg.debug.breakpoint()
 """
 
 from funcgrad.api.callback import debug_callback as callback

@@ -202,7 +202,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     _allowed = "while tracing: Python branches on shapes, dtypes, static arguments and other concrete values"
     _fix = (
         "fnp.where(condition, a, b), or lax.cond(condition, f, g, x), or jit(f, static_argnums=...) for that "
-        "argument; `&` `|` `~` for and/or/not; lax.while_loop for while; or jit(f, branches=\"specialise\")"
+        'argument; `&` `|` `~` for and/or/not; lax.while_loop for while; or jit(f, branches="specialise")'
     )
 
 

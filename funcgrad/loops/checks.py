@@ -185,9 +185,7 @@ def check_program(program: Program) -> None:
         sizes["input", i] = prod(shape) * dtype.itemsize
     for o, (shape, dtype) in enumerate(program.outputs):
         sizes["output", o] = prod(shape) * dtype.itemsize
-    written: set[int] = {
-        o for o, _ in program.forwarded + program.donated
-    }  # an update of nothing writes nothing
+    written: set[int] = {o for o, _ in program.forwarded + program.donated}  # an update of nothing writes nothing
     shared = {i: o for o, i in program.donated}
     for o, i in program.donated:
         _require(sizes["output", o] == sizes["input", i], f"output {o} cannot lie in input {i}: another size")

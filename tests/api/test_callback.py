@@ -233,7 +233,9 @@ def test_recomputation_has_no_effects(transform):
     log = []
 
     def f(x):
-        scale = fg.io_callback(lambda x: log.append(float(x)) or np.float32(2), fg.ShapeDtypeStruct((), F32), lax.stop_gradient(x))
+        scale = fg.io_callback(
+            lambda x: log.append(float(x)) or np.float32(2), fg.ShapeDtypeStruct((), F32), lax.stop_gradient(x)
+        )
         return fnp.sin(x) * scale
 
     for _ in range(2):

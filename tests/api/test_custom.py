@@ -1,9 +1,10 @@
 """custom_jvp, custom_vjp, custom_gradient, closure_convert, custom_vmap."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.api.custom import custom_vmap
 
 X = np.array([0.5, 1.0, -2.0])

@@ -124,7 +124,7 @@ def test_pullbacks(copied):
     for f in (
         lambda x: fnp.sin(x) * x,
         fg.jit(lambda x: fnp.sin(x) * x),
-        lambda x: lax.scan(lambda c, y: (c * y + 1, c), 1.0, x)[1],
+        lambda x: lax.scan(lambda c, v: (c * v + 1, c), 1.0, x)[1],
     ):
         y, pull = fg.vjp(f, X)
         np.testing.assert_array_equal(copied(pull)(y)[0], pull(y)[0])

@@ -1,9 +1,10 @@
 """Control flow operators against Python loops, values and derivatives."""
 
-import funcgrad as fg
-import funcgrad.numpy as fnp
 import numpy as np
 import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.lax import control as lax
 from funcgrad.test_util import check_grads
 

@@ -44,7 +44,11 @@ def test_binary(name):
 def test_elementwise_rest():
     i = np.array([1, -2, 100], np.int32)
     assert lax.div(i, 3).tolist() == [0, 0, 33] and lax.rem(i, 3).tolist() == [1, -2, 1]
-    assert lax.shift_right_logical(i, 1).tolist() == [0, 2**31 - 1, 50] and lax.shift_right_arithmetic(i, 1).tolist() == [0, -1, 50]
+    assert lax.shift_right_logical(i, 1).tolist() == [0, 2**31 - 1, 50] and lax.shift_right_arithmetic(i, 1).tolist() == [
+        0,
+        -1,
+        50,
+    ]
     assert lax.population_count(i).tolist() == [1, 31, 3] and lax.clz(i).tolist() == [31, 0, 25]
     same(lax.clamp(-1.0, X, 2.0), np.clip(X, -1, 2))
     same(lax.select(X > 0, X, -X), np.abs(X))

@@ -62,7 +62,9 @@ def test_activation(name):
 def test_more_activations():
     np.testing.assert_allclose(np.asarray(nn.gelu(X, approximate=False)), X * sp.ndtr(X), rtol=1e-10, atol=1e-15)
     y = np.array([1e-10, 0.1, 0.6931, 0.6932, 5.0, 100.0])
-    np.testing.assert_allclose(np.asarray(nn.log1mexp(y)), np.where(y < 0.5, np.log(-np.expm1(-y)), np.log1p(-np.exp(-y))), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.asarray(nn.log1mexp(y)), np.where(y < 0.5, np.log(-np.expm1(-y)), np.log1p(-np.exp(-y))), rtol=1e-12
+    )
     z = X[:48].reshape(4, 12)
     np.testing.assert_allclose(np.asarray(nn.glu(z)), z[:, :6] * sigmoid(z[:, 6:]), rtol=1e-12)
     with pytest.raises(ValueError, match="even"):
@@ -120,7 +122,9 @@ def test_standardize(algorithm):
     mask = np.arange(6) < 4
     got = np.asarray(nn.standardize(x, where=mask, algorithm=algorithm))[:, :4]
     part = x[:, :4]
-    np.testing.assert_allclose(got, (part - part.mean(-1, keepdims=True)) / np.sqrt(part.var(-1, keepdims=True) + 1e-5), rtol=1e-9)
+    np.testing.assert_allclose(
+        got, (part - part.mean(-1, keepdims=True)) / np.sqrt(part.var(-1, keepdims=True) + 1e-5), rtol=1e-9
+    )
 
 
 def test_one_hot():
@@ -137,7 +141,10 @@ def attention(q, k, v, allowed, bias=0.0, scale=None):
     groups = q.shape[2] // k.shape[2]
     for b in range(q.shape[0]):
         for n in range(q.shape[2]):
-            logits = q[b, :, n] @ k[b, :, n // groups].T * scale + np.broadcast_to(bias, (q.shape[0], q.shape[2], q.shape[1], k.shape[1]))[b, n]
+            logits = (
+                q[b, :, n] @ k[b, :, n // groups].T * scale
+                + np.broadcast_to(bias, (q.shape[0], q.shape[2], q.shape[1], k.shape[1]))[b, n]
+            )
             m = np.broadcast_to(allowed, (q.shape[0], q.shape[2], q.shape[1], k.shape[1]))[b, n]
             for t in range(q.shape[1]):
                 if m[t].any():
@@ -152,7 +159,9 @@ def test_attention(heads):
     rows, columns = np.arange(5)[:, None], np.arange(6)[None]
     f = nn.dot_product_attention
     np.testing.assert_allclose(np.asarray(f(q, k, v)), attention(q, k, v, True), rtol=1e-9)
-    np.testing.assert_allclose(np.asarray(f(q, k, v, is_causal=True, scale=0.3)), attention(q, k, v, rows >= columns, scale=0.3), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(f(q, k, v, is_causal=True, scale=0.3)), attention(q, k, v, rows >= columns, scale=0.3), rtol=1e-9
+    )
     mask, bias = r.random((2, 1, 5, 6)) < 0.6, r.normal(size=(1, 4, 5, 6))
     mask[0, 0, 2] = False
     np.testing.assert_allclose(np.asarray(f(q, k, v, bias, mask)), attention(q, k, v, mask, bias), rtol=1e-9, atol=1e-12)
@@ -167,7 +176,19 @@ def test_attention(heads):
     assert np.isfinite(np.asarray(g)).all() and not np.asarray(g)[0, 2].any()
 
 
-@pytest.mark.parametrize("name,variance", [("glorot_uniform", 2 / 500), ("glorot_normal", 2 / 500), ("lecun_uniform", 1 / 200), ("lecun_normal", 1 / 200), ("he_uniform", 2 / 200), ("he_normal", 2 / 200), ("xavier_normal", 2 / 500), ("kaiming_uniform", 2 / 200)])
+@pytest.mark.parametrize(
+    "name,variance",
+    [
+        ("glorot_uniform", 2 / 500),
+        ("glorot_normal", 2 / 500),
+        ("lecun_uniform", 1 / 200),
+        ("lecun_normal", 1 / 200),
+        ("he_uniform", 2 / 200),
+        ("he_normal", 2 / 200),
+        ("xavier_normal", 2 / 500),
+        ("kaiming_uniform", 2 / 200),
+    ],
+)
 def test_initializers(name, variance):
     init = getattr(nn.initializers, name)()
     w = init(random.key(0), (200, 300))

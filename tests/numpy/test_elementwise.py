@@ -19,7 +19,21 @@ UNARY_FLOAT = {
     "log2": POSITIVE, "log10": POSITIVE, "sqrt": POSITIVE, "cbrt": ANY, "reciprocal": POSITIVE, "sinc": ANY, "deg2rad": ANY,
     "rad2deg": ANY, "radians": ANY, "degrees": ANY, "spacing": ANY, "fabs": ANY, "i0": ANY,
 }  # fmt: skip
-UNARY_SAME = ["negative", "positive", "absolute", "sign", "square", "floor", "ceil", "trunc", "rint", "conj", "real", "imag", "angle"]
+UNARY_SAME = [
+    "negative",
+    "positive",
+    "absolute",
+    "sign",
+    "square",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "conj",
+    "real",
+    "imag",
+    "angle",
+]
 TESTS = ["isnan", "isinf", "isfinite", "signbit", "isposinf", "isneginf", "logical_not", "isreal", "iscomplex"]
 BINARY = {
     "add": ANY, "subtract": ANY, "multiply": ANY, "divide": POSITIVE, "maximum": ANY, "minimum": ANY, "fmax": ANY, "fmin": ANY,
@@ -69,7 +83,9 @@ def test_integers_become_the_default_float(name):
     assert getattr(fnp, name)(1 if name != "arctanh" else 0).dtype == np.float32
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "exp", "log", "sqrt", "tanh", "arcsinh", "square", "reciprocal", "log2", "conj", "absolute"])
+@pytest.mark.parametrize(
+    "name", ["sin", "cos", "exp", "log", "sqrt", "tanh", "arcsinh", "square", "reciprocal", "log2", "conj", "absolute"]
+)
 def test_unary_complex(name):
     for dtype in COMPLEX:
         x = draw((4,), dtype, 0.5, 1.5)
@@ -107,10 +123,21 @@ def test_binary(name):
         for a, b in pairs:
             x, y = draw(a, dtype, *BINARY[name]), draw(b, dtype, *BINARY[name])
             expected = getattr(np, name)(x, y)
-            same(getattr(fnp, name)(x, y), expected, dtype=name != "float_power", rtol=1e-4 if name in ("remainder", "mod", "fmod") and dtype == "float32" else None if name not in ("power", "float_power") else 1e-5)
+            same(
+                getattr(fnp, name)(x, y),
+                expected,
+                dtype=name != "float_power",
+                rtol=1e-4
+                if name in ("remainder", "mod", "fmod") and dtype == "float32"
+                else None
+                if name not in ("power", "float_power")
+                else 1e-5,
+            )
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum", "floor_divide", "remainder", "fmod", "power", "equal", "less"])
+@pytest.mark.parametrize(
+    "name", ["add", "subtract", "multiply", "maximum", "minimum", "floor_divide", "remainder", "fmod", "power", "equal", "less"]
+)
 @pytest.mark.parametrize("dtype", INTS)
 def test_binary_integers(name, dtype):
     x, y = draw((3, 4), dtype), draw((4,), dtype)
@@ -133,7 +160,21 @@ def test_bits(name, dtype):
         same(getattr(fnp, name)(a, b), getattr(np, name)(a, b))
 
 
-@pytest.mark.parametrize("x,y", [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.0, -3.0), (-0.0, 3.0), (1.0, 0.1), (5.0, np.inf), (-5.0, np.inf), (6.0, 3.0)])
+@pytest.mark.parametrize(
+    "x,y",
+    [
+        (7.5, 2.0),
+        (-7.5, 2.0),
+        (7.5, -2.0),
+        (-7.5, -2.0),
+        (0.0, -3.0),
+        (-0.0, 3.0),
+        (1.0, 0.1),
+        (5.0, np.inf),
+        (-5.0, np.inf),
+        (6.0, 3.0),
+    ],
+)
 def test_whole_division_of_floats(x, y):
     x, y = np.float64(x), np.float64(y)
     with np.errstate(all="ignore"):
@@ -147,7 +188,10 @@ def test_whole_division_of_floats(x, y):
 def test_specials():
     inf, nan = np.inf, np.nan
     same(fnp.logaddexp(np.array([inf, -inf, nan, 1.0, inf]), np.array([inf, -inf, 1.0, nan, -inf])), [inf, -inf, nan, nan, inf])
-    same(fnp.hypot(np.array([inf, 1e300, 0.0, nan, -inf]), np.array([nan, 1e300, 0.0, 1.0, 2.0])), np.hypot([inf, 1e300, 0.0, nan, -inf], [nan, 1e300, 0.0, 1.0, 2.0]))
+    same(
+        fnp.hypot(np.array([inf, 1e300, 0.0, nan, -inf]), np.array([nan, 1e300, 0.0, 1.0, 2.0])),
+        np.hypot([inf, 1e300, 0.0, nan, -inf], [nan, 1e300, 0.0, 1.0, 2.0]),
+    )
     same(fnp.heaviside(np.array([-1.0, 0.0, 2.0, nan]), 0.5), [0.0, 0.5, 1.0, nan])
     same(fnp.nan_to_num(np.array([nan, inf, -inf, 1.0])), np.nan_to_num(np.array([nan, inf, -inf, 1.0])))
     same(fnp.nan_to_num(np.array([nan, inf, -inf]), nan=1.0, posinf=2.0, neginf=3.0), [1.0, 2.0, 3.0])
@@ -223,7 +267,9 @@ def test_what_is_made_of_python_scalars_alone_stays_weak(python):
         assert weak.weak_type, name
         for dtype in ("bfloat16", "float16", "float64"):
             kind = fnp.promote_types(dtype, "complex64") if weak.dtype.kind == "c" else fnp.dtype(dtype)
-            assert fg.jit(lambda x, a, step=step: step(x) * a, static_argnames="step")(python, fnp.ones(2, dtype)).dtype == kind, name
+            assert (
+                fg.jit(lambda x, a, step=step: step(x) * a, static_argnames="step")(python, fnp.ones(2, dtype)).dtype == kind
+            ), name
             assert (weak * fnp.ones(2, dtype)).dtype == kind, name
     with pytest.raises(OverflowError, match="does not fit"):
         fg.jit(lambda x: x + 2**70)(1)
@@ -286,7 +332,12 @@ def test_derivatives_at_special_points():
     assert g(lambda v: fnp.where(v > 1, fnp.log(v), 2 * v))(x) == 2
     assert g(lambda v: v**2)(x) == 0 and g(g(lambda v: v**2))(x) == 2
     flat = np.array([2.0, 2.0])
-    for norm in (fnp.linalg.norm, fnp.std, fnp.nanstd, *[lambda x, p=p: fnp.linalg.norm(x, p) for p in (1, 2, 3, 2.5, np.inf, -1)]):
+    for norm in (
+        fnp.linalg.norm,
+        fnp.std,
+        fnp.nanstd,
+        *[lambda x, p=p: fnp.linalg.norm(x, p) for p in (1, 2, 3, 2.5, np.inf, -1)],
+    ):
         for at in (np.zeros(3), flat) if norm in (fnp.std, fnp.nanstd) else (np.zeros(3),):
             for f in (g(norm), fg.jit(g(norm)), g(lambda x, norm=norm: g(norm)(x).sum())):
                 assert f(at).tolist() == [0] * len(at)

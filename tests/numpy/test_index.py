@@ -25,7 +25,13 @@ ARRAYS = [
     (J, slice(None), J), (J, None, J), (slice(None), J, J), (slice(None, None, -1), J, slice(None, None, 2)), (Ellipsis, J), (I, J, J),
     (I, slice(None), 1), np.zeros((0,), int), (np.array(2), J), (slice(None), np.array(1)), (None, J), (J[:, None], J, slice(None)),
 ]  # fmt: skip
-MASKS = [MASK, X > 20, (slice(None), np.array([True, False, True])), (np.array([True, False, True, True]), J[0]), (np.array([1, 0, 1, 0], bool), slice(None), 0)]
+MASKS = [
+    MASK,
+    X > 20,
+    (slice(None), np.array([True, False, True])),
+    (np.array([True, False, True, True]), J[0]),
+    (np.array([1, 0, 1, 0], bool), slice(None), 0),
+]
 
 
 @pytest.mark.parametrize("index", STATIC + ARRAYS + MASKS, ids=str)
@@ -85,7 +91,17 @@ def test_random_indices(data):
     np.testing.assert_array_equal(np.asarray(fnp.asarray(x)[arrays]), x[arrays])
 
 
-@pytest.mark.parametrize("method,op", [("multiply", operator.mul), ("divide", operator.truediv), ("subtract", operator.sub), ("power", operator.pow), ("min", np.minimum), ("max", np.maximum)])
+@pytest.mark.parametrize(
+    "method,op",
+    [
+        ("multiply", operator.mul),
+        ("divide", operator.truediv),
+        ("subtract", operator.sub),
+        ("power", operator.pow),
+        ("min", np.minimum),
+        ("max", np.maximum),
+    ],
+)
 def test_other_updates(method, op):
     x = X + 1
     got = getattr(fnp.asarray(x).at[1:3, ::2], method)(2.0)
@@ -138,7 +154,9 @@ def test_out_of_range():
 def test_small_index_dtypes():
     x = fnp.arange(1000)
     for d in ("int8", "uint8", "int16"):
-        assert x[fnp.array([-1, 100] if d != "uint8" else [200, 100]).astype(d)].tolist() == ([999, 100] if d != "uint8" else [200, 100])
+        assert x[fnp.array([-1, 100] if d != "uint8" else [200, 100]).astype(d)].tolist() == (
+            [999, 100] if d != "uint8" else [200, 100]
+        )
 
 
 def test_errors():
@@ -171,7 +189,9 @@ def test_gradients():
     i = np.array([0, 2, 2])
     g = fg.grad(lambda x: (x[i] ** 2).sum())(np.array([1.0, 2.0, 3.0]))
     assert g.tolist() == [2, 0, 12]
-    gx, gv = fg.grad(lambda x, v: (x.at[i].set(v) ** 2).sum(), argnums=(0, 1))(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+    gx, gv = fg.grad(lambda x, v: (x.at[i].set(v) ** 2).sum(), argnums=(0, 1))(
+        np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    )
     assert gx.tolist() == [0, 4, 0] and gv.tolist() == [8, 0, 12]
     assert fg.vmap(lambda x, i: x[i])(X, np.array([0, 1, 2, 0])).tolist() == X[np.arange(4), [0, 1, 2, 0]].tolist()
 
