@@ -192,7 +192,7 @@ def sealed(x: np.ndarray) -> np.ndarray:
     if not (root.flags.owndata or root.flags.writeable) or x.size == 0:
         return x[...]
     if x.flags.c_contiguous and x.dtype.isbuiltin == 1:
-        return np.frombuffer(memoryview(x).toreadonly(), x.dtype).reshape(x.shape)
+        return np.frombuffer(memoryview(x).toreadonly(), x.dtype).reshape(x.shape)  # type: ignore[arg-type]
     dense = root
     if not root.flags.c_contiguous:
         dense = root.transpose(sorted(range(root.ndim), key=lambda i: -root.strides[i]))
@@ -201,7 +201,8 @@ def sealed(x: np.ndarray) -> np.ndarray:
     flat = dense.reshape(-1).view(np.uint8)
     offset = ndarray_address(x) - ndarray_address(flat)
     # Not the memoryview itself: np.ndarray would look through it.
-    return np.ndarray(x.shape, x.dtype, np.frombuffer(memoryview(flat).toreadonly(), np.uint8), offset, x.strides)
+    readonly = memoryview(flat).toreadonly()  # type: ignore[arg-type]
+    return np.ndarray(x.shape, x.dtype, np.frombuffer(readonly, np.uint8), offset, x.strides)
 
 
 def wrap(x: np.ndarray, aval: ShapedArray) -> Array:

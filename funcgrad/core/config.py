@@ -189,6 +189,17 @@ OPTIONS: dict[str, Option] = {
 # Names that people know from JAX.
 _X64 = "enable_x64"
 _lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock; in the child nobody gives it back."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 _TRACED = tuple(option.name for option in OPTIONS.values() if option.traced)
 _keys: dict[tuple, tuple] = {}  # one object per distinct key, so that an unchanged key compares by identity
 _override_dicts: list[dict[str, Any]] = []  # the dicts of threads inside an override; their keys follow global changes

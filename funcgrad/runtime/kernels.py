@@ -85,9 +85,28 @@ def _make(sources: list[str], beside: Companion | None) -> None:
         raise failed
 
 
-def _after_fork() -> None:
-    _Known.lock = threading.RLock()
+class _Fork:
+    """A fork waits for the compiles of other threads: of all that they are in the middle of (locks of the standard library's
+    too), a child would never see the end. (parallel.py does the same for compilers that are not ours.)"""
+
+    held: list[threading.RLock] = []  # type: ignore[valid-type]
+
+    @classmethod
+    def before(cls) -> None:
+        lock = _Known.lock
+        lock.acquire()
+        cls.held.append(lock)
+
+    @classmethod
+    def after_in_parent(cls) -> None:
+        if cls.held:
+            cls.held.pop().release()
+
+    @classmethod
+    def after_in_child(cls) -> None:
+        cls.held.clear()
+        _Known.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_Fork.before, after_in_parent=_Fork.after_in_parent, after_in_child=_Fork.after_in_child)

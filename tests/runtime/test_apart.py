@@ -9,7 +9,7 @@ import pytest
 from funcgrad.runtime.apart import apart
 
 HEAD = """
-import os, signal, sys, threading, time, warnings
+import faulthandler, os, signal, sys, threading, time, traceback, warnings
 import numpy as np
 import funcgrad as fg, funcgrad.numpy as fnp
 warnings.simplefilter("error")
@@ -87,13 +87,15 @@ for t in threads: t.start()
 for n in range(8):
     pid = os.fork()
     if not pid:
-        signal.alarm(20)
+        faulthandler.dump_traceback_later(30, exit=True)
         try:
             fresh(202 + n)
             os._exit(0)
-        finally:
+        except BaseException:
+            traceback.print_exc()
             os._exit(1)
-    assert os.waitpid(pid, 0)[1] == 0, n
+    status = os.waitpid(pid, 0)[1]
+    assert status == 0, (n, status)
 stop = True
 for t in threads: t.join()
 """,
