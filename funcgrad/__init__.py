@@ -6,6 +6,7 @@
 This file holds names only, and has uncaught errors shown without the package's frames. Nothing is compiled by an import.
 """
 
+import funcgrad._pause as _pause
 from funcgrad import checkify, debug, errors, lax, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from funcgrad.api.callback import check, io_callback, pure_callback
@@ -45,6 +46,7 @@ from funcgrad.core.tracebacks import install_display_hooks
 
 install_display_hooks()
 
+_pause.resume()
 __version__ = "0.1.0"
 
 __all__ = [
