@@ -157,7 +157,8 @@ class NumbaKernel:
 
 
 def _rebuild(parts: tuple, native: bool) -> NumbaKernel:
-    return NumbaKernel(*parts, native)
+    fun, out, rule = parts
+    return NumbaKernel(fun, out, rule, native)
 
 
 def _literals(xs: Sequence[Any]) -> list[Any]:

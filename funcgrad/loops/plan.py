@@ -157,12 +157,12 @@ class Plan:
         item = self.items[t]
         kernel = item.work
         found = []
-        if kernel.__class__ is Control:
-            for out, x in kernel.inplace:  # type: ignore[union-attr]
+        if isinstance(kernel, Control):
+            for out, x in kernel.inplace:
                 if out is node and item.reads.count(x) == 1 and self.last[x.id] == t:
                     found.append(x)
             return found
-        if kernel.__class__ is not Kernel:
+        if not isinstance(kernel, Kernel):
             return []
         for out, x in kernel.inplace:
             n, offset, _ = kernel.operands[out]

@@ -72,7 +72,7 @@ def _from_sequence(x: Any, dtype: np.dtype | None, name: str) -> Value:
     """Nested lists: of numbers by NumPy in one go; with Values inside by stacking."""
     leaves = _leaves(x, [])
     if not any([isinstance(leaf, Value) for leaf in leaves]):
-        if dtype in dt.INTEGERS and leaves and all([leaf.__class__ is int for leaf in leaves]):
+        if dtype is not None and dtype in dt.INTEGERS and leaves and all([leaf.__class__ is int for leaf in leaves]):
             return from_numpy(_integers(x, dtype, name), copy=False)
         data = _to_ndarray(x, name)
         typed = [leaf.dtype for leaf in leaves if isinstance(leaf, (np.generic, np.ndarray))]
@@ -188,7 +188,7 @@ def _convert(x: Any, dtype: np.dtype | None, copy: Any, name: str) -> Value:
         return out
     if isinstance(x, (bool, int, float, complex)):
         target = dtype or (dt.scalar_dtype(type(x)) if type(x) in _SCALARS else None)
-        if type(x) is int and target in dt.INTEGERS:
+        if type(x) is int and target is not None and target in dt.INTEGERS:
             return from_numpy(_integers(x, target, name), copy=False)
         return from_numpy(np.asarray(x) if target is None else _astype(np.asarray(x), target), copy=False)
     if isinstance(x, (list, tuple)):

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.autodiff import jvp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import linalg as nl
@@ -43,6 +42,7 @@ from funcgrad.scipy._matrices import (
     toeplitz,
     vector,
 )
+from funcgrad.transforms.jvp import jvp
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft", "eigh",
@@ -337,7 +337,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 def expm_frechet(A: Any, E: Any, *, method: Any = None, compute_expm: bool = True) -> Any:
     """(expm(A), its derivative in the direction E), or the derivative alone."""
     x, y = common_inexact(_matrices(A, "expm_frechet", square=True), _matrices(E, "expm_frechet", square=True))
-    value, along = jvp(expm, (x,), (y,))
+    (value,), (along,) = jvp(lambda m: [expm(m)], [x], [y])
     return (value, along) if compute_expm else along
 
 
