@@ -133,5 +133,5 @@ def check_leaks(trace: Stage) -> None:
     """UnexpectedTracerError if a tracer of this run, which has ended, is still held by somebody."""
     gc.collect()
     for x in gc.get_objects():
-        if x.__class__ is StagedTracer and x.owner is trace:
+        if type(x) is StagedTracer and x.owner is trace:  # not x.__class__: a dead weak proxy would raise
             raise UnexpectedTracerError(x)

@@ -1,5 +1,7 @@
 """Staging: what is recorded, what leaks, what is known."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,8 @@ def test_leaks_are_found_where_they_happen():
         kept.append(y)
         return y + 1
 
+    gone = weakref.proxy(type("Gone", (), {})())
+    assert gone is not None  # a dead proxy among the collector's objects, as libraries leave them
     with fg.checking_leaks():
         assert float(fg.jit(lambda x: fg.grad(lambda y: fnp.sin(y) * y)(x) + x)(0.0)) == 0.0
         with pytest.raises(UnexpectedTracerError, match=r"(?s)test_stage\.py:\d+"):
