@@ -29,6 +29,7 @@ from funcgrad.transforms.cond import with_common_inputs
 from funcgrad.transforms.jvp import current_apply
 from funcgrad.transforms.scan import batch_first, unmapped
 from funcgrad.transforms.vmap import vmap as vmap_flat
+from funcgrad.transforms.while_ import Way
 from funcgrad.transforms.while_ import while_ as while_op
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
@@ -214,7 +215,14 @@ def _python_scan(f: Any, carry: Any, xs: list[Any], x_tree: PyTreeDef, n: int, r
 
 
 @api_boundary
-def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any, *, max_steps: int | None = None) -> Any:
+def while_loop(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    init_val: Any,
+    *,
+    max_steps: int | None = None,
+    checkpoint: int | None = None,
+) -> Any:
     """A loop for as long as a condition holds:
 
         val = init_val
@@ -222,8 +230,13 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
             val = body_fun(val)
         return val
 
-    cond_fun returns a scalar bool; body_fun keeps the structure, shapes and dtypes of the pytree val. Forward mode always works.
-    Reverse mode works on concrete operands; inside jit it needs `max_steps`, a bound at which the loop stops.
+    cond_fun returns a scalar bool; body_fun keeps the structure, shapes and dtypes of the pytree val. max_steps: a bound at which
+    the loop stops. Both modes of differentiation work. Reverse mode needs the values of all steps, last one first. Outside jit it
+    keeps them all; inside jit, where their number is not known, it keeps a fixed number of values and computes those in between
+    again (64 MiB of them, at least 16 and at most 256 values); with `max_steps` it makes room for a record of that many steps.
+    `checkpoint` is the number of values to keep, inside jit or not, whatever `max_steps` says. Under vmap with a condition that
+    differs between examples, each example stops by itself where a step computes up to 64 elements of it (or has effects); larger
+    steps run on the whole batch until all examples have ended.
 
     >>> import funcgrad as fg
     >>> int(fg.lax.while_loop(lambda n: n < 100, lambda n: n * 2, 3))
@@ -231,27 +244,33 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
     """
     check_callable("while_loop", cond_fun)
     check_callable("while_loop", body_fun)
-    if max_steps is not None:
-        bound = int(max_steps)
-        out, _ = while_loop_bounded(cond_fun, body_fun, init_val, bound)
-        return out
-    return _while("while_loop", cond_fun, body_fun, init_val, None)
+    slots = None if checkpoint is None else _at_least("checkpoint", checkpoint, 1)
+    if max_steps is None:
+        return _while("while_loop", cond_fun, body_fun, init_val, Way(slots=slots))
+    bound = _at_least("max_steps", max_steps, 0)
+    return while_loop_bounded(cond_fun, body_fun, init_val, bound, slots)[0]
 
 
-def while_loop_bounded(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any, bound: int) -> Any:
+def _at_least(what: str, number: Any, least: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+        raise UsageError(message(f"while_loop: got {what}={number!r}", f"an int, {least} or more", f"mend {what}="))
+    return int(number)
+
+
+def while_loop_bounded(
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any, bound: int, slots: int | None = None
+) -> Any:
     """(last val, steps taken): the loop stops when the condition fails or after `bound` steps."""
-    if bound < 0:
-        raise UsageError(message(f"while_loop: got max_steps={bound}", "0 or more", "mend max_steps="))
     return _while(
         "while_loop",
         lambda pair: fnp.logical_and(cond_fun(pair[0]), pair[1] < bound),
         lambda pair: (body_fun(pair[0]), pair[1] + 1),
         (init_val, np.int64(0)),
-        bound,
+        Way(max_steps=bound if slots is None else None, slots=slots),
     )
 
 
-def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, max_steps: int | None) -> Any:
+def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, way: Way) -> Any:
     leaves, in_tree = tree_flatten(init_val)
     values = as_values(f"{name} init_val", leaves, init_val)
     if config.disable_jit and not any(isinstance(x, Tracer) for x in values):
@@ -267,7 +286,7 @@ def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, max_steps: in
     _check_predicate(name, cond_fun, test.out_avals, test_tree)
     outs = while_op(
         *test_consts, *body_consts, *values,
-        cond=test, body=body, cond_consts=len(test_consts), body_consts=len(body_consts), max_steps=max_steps,
+        cond=test, body=body, cond_consts=len(test_consts), body_consts=len(body_consts), way=way,
     )  # fmt: skip
     return tree_unflatten(in_tree, outs)
 
@@ -315,7 +334,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         )
     start, end = (fnp.asarray(b, dtype) for b in bounds)
     return _while(
-        "fori_loop", lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])), (start, end, init_val), None
+        "fori_loop", lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])), (start, end, init_val), Way()
     )[2]
 
 

@@ -175,8 +175,76 @@ def test_while():
     bounded = lambda x: lax.while_loop(lambda v: v < 100, lambda v: v * v, x, max_steps=6)
     assert float(fg.jit(fg.grad(bounded))(3.0)) == 8 * 3.0**7
     assert float(lax.while_loop(lambda v: v < 100, lambda v: v * v, 3.0, max_steps=1)) == 9.0
-    with pytest.raises(ValueError, match="max_steps"):
-        fg.jit(fg.grad(f))(3.0)
+    assert float(fg.jit(fg.grad(f))(3.0)) == 8 * 3.0**7
+    assert float(fg.jit(fg.grad(fg.grad(f)))(3.0)) == pytest.approx(56 * 3.0**6)
+
+
+def counted(n, checkpoint=None):
+    """n steps of a loop whose number of steps is a value, its weight a closed-over array."""
+
+    def f(x, w):
+        step = lambda s: (s[0] + 1, fnp.sin(s[1]) * w + 0.1 * s[0])
+        return fnp.sum(lax.while_loop(lambda s: s[0] < n, step, (0, x), checkpoint=checkpoint)[1])
+
+    return f
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 8, None])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 50, 600])
+def test_reverse_mode_of_a_while_of_unknown_length(n, slots):
+    if (n, slots) == (600, 1):
+        n = 100  # one slot: the square of the steps
+    x, w = RNG.normal(size=3), RNG.normal(size=3)
+    written_out = lambda x, w: fnp.sum(lax.fori_loop(0, n, lambda i, v: fnp.sin(v) * w + 0.1 * i, x))
+    want = fg.grad(written_out, (0, 1))(x, w)
+    for got in (fg.jit(fg.grad(counted(n, slots), (0, 1)))(x, w), fg.grad(counted(n, slots), (0, 1))(x, w)):
+        np.testing.assert_allclose(got[0], want[0], rtol=1e-12)
+        np.testing.assert_allclose(got[1], want[1], rtol=1e-12)
+
+
+def test_orders_and_batches_of_a_while_of_unknown_length():
+    f = counted(9)
+    x, w = RNG.normal(size=3), RNG.normal(size=3)
+    want = fg.hessian(counted(9, None))(x, w)
+    for g in (fg.jit(fg.hessian(f)), fg.jit(fg.jacrev(fg.jacrev(f))), fg.jit(fg.jacrev(fg.jacfwd(f))), fg.jacrev(fg.jacrev(f))):
+        np.testing.assert_allclose(g(x, w), want, rtol=1e-10)
+    check_grads(fg.jit(f), (x, w), order=2)
+    # Lanes of different lengths: each walks back its own steps.
+    g = lambda x: lax.while_loop(lambda v: v < 100, lambda v: v * v, x)
+    xs = np.linspace(1.1, 3, 7)
+    want = [float(fg.grad(g)(x)) for x in xs]
+    for h in (fg.vmap(fg.jit(fg.grad(g))), fg.jit(fg.vmap(fg.grad(g))), fg.grad(lambda x: fg.vmap(g)(x).sum()),
+              fg.jit(fg.grad(lambda x: fg.vmap(g)(x).sum()))):  # fmt: skip
+        np.testing.assert_allclose(h(xs), want, rtol=1e-12)
+    big = lambda x: fnp.sum(lax.while_loop(lambda v: fnp.sum(v) < 1e4, lambda v: v * v, x))
+    many = RNG.uniform(1.5, 3, size=(3, 100))
+    want = [fg.grad(big)(x) for x in many]
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(big)))(many), want)
+    np.testing.assert_allclose(fg.jit(fg.grad(lambda x: fg.vmap(big)(x).sum()))(many), want)
+
+
+def test_a_while_of_unknown_length_in_other_loops():
+    inner = lambda c, y: lax.while_loop(lambda v: v < 1.9, lambda v: v * 1.5 + 0.1 * y, c)
+    f = lambda x: lax.scan(lambda c, y: (fnp.sin(inner(c, y)), None), x[0], x)[0]
+    x = RNG.uniform(0.1, 1, size=5)
+    check_grads(fg.jit(f), (x,), order=2, modes=["rev"], atol=1e-4, rtol=1e-4)
+    g = lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, inner(s[1] * 0.3, x)), (0, x))[1]
+    np.testing.assert_allclose(fg.jit(fg.grad(g))(0.7), fg.grad(g)(0.7), rtol=1e-12)
+    seen = []
+    h = lambda x: lax.while_loop(lambda v: v < 100, lambda v: (fg.debug.callback(seen.append, v), v * v)[1], x)
+    fg.jit(fg.grad(h))(np.float64(3.0))
+    assert [float(v) for v in seen] == [3.0, 9.0, 81.0]  # once for each step, not again on the way back
+    key = fg.random.key(0)
+    draw = lambda x: lax.while_loop(
+        lambda s: s[0] < 4, lambda s: (s[0] + 1, fg.random.fold_in(s[1], 1), s[2] * fg.random.uniform(s[1])), (0, key, x)
+    )[2]
+    np.testing.assert_allclose(fg.jit(fg.grad(draw))(2.0), draw(1.0), rtol=1e-6)
+
+
+def test_the_bounds_of_a_while_are_checked():
+    for bad in ({"max_steps": -1}, {"max_steps": 2.5}, {"checkpoint": 0}, {"checkpoint": True}, {"checkpoint": "sqrt"}):
+        with pytest.raises(ValueError, match=f"got {next(iter(bad))}="):
+            lax.while_loop(lambda v: v < 1, lambda v: v + 1, 0, **bad)
 
 
 def test_while_on_large_batched_carries():
