@@ -1,10 +1,9 @@
-"""Elementwise operators under JAX's names: one dtype, one shape, no promotion between arrays.
+"""Elementwise operators of two and more operands under JAX's names: one dtype, one shape, no promotion between arrays.
 
 Python scalars take the arrays' dtype, and scalars (also arrays without axes) fit any shape. `funcgrad.numpy` promotes and
 broadcasts.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,160 +11,230 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.core.pytree import tree_map
-from funcgrad.lax.types import RoundingMethod
-from funcgrad.numpy._axes import static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand
+from funcgrad.lax._table import binary, strict
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, operand
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
 from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitcast_convert_type", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type",
-    "cos", "cosh",
-    "digamma", "div", "eq", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "imag", "integer_pow",
-    "is_finite", "le", "lgamma", "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "nextafter", "polygamma",
-    "population_count", "pow", "real", "reciprocal", "reduce_precision", "rem", "round", "rsqrt", "select", "select_n",
-    "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "sub", "tan",
-    "tanh",
+    "add", "atan2", "bitcast_convert_type", "bitwise_and", "bitwise_or", "bitwise_xor", "clamp", "complex",
+    "convert_element_type", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "nextafter", "pow", "rem",
+    "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "stop_gradient", "sub",
 ]  # fmt: skip
 
-
-def strict(name: str, *xs: Any, shapes: bool = True) -> list[Any]:
-    """Operands of one dtype and shape; Python scalars take the others' dtype, and scalars any shape."""
-    vs = [operand(x, f"lax.{name}", f"operand {i}") for i, x in enumerate(xs)]
-    strong = {aval_of(v).dtype for v in vs if not aval_of(v).weak_type}
-    if len(strong) > 1:
-        raise DtypeError(
-            message(
-                f"lax.{name}: got {', '.join(aval_of(v).str_short() for v in vs)}",
-                "operands of one dtype",
-                "fnp has functions that promote; or x.astype(...)",
-            )
-        )
-    vs = common_dtype(*vs)
-    if strong and aval_of(vs[0]).dtype not in strong:
-        raise DtypeError(
-            message(
-                f"lax.{name}: got a Python scalar that does not fit {', '.join(map(str, strong))}",
-                "a scalar of that kind",
-                "convert the array first",
-            )
-        )
-    return same_shape(name, vs) if shapes else vs
-
-
-def same_shape(name: str, vs: list[Any]) -> list[Any]:
-    """Values of one shape; those without axes are repeated."""
-    found = {v.aval.shape for v in vs if isinstance(v, Value)}
-    if len(found) <= 1:
-        return vs
-    full_shapes = found - {()}
-    if len(full_shapes) > 1:
-        raise ShapeError(
-            message(
-                f"lax.{name}: got shapes {', '.join(map(str, sorted(found)))}",
-                "one shape, or scalars",
-                "the function of funcgrad.numpy, which broadcasts",
-            )
-        )
-    (shape,) = full_shapes
-    return [broadcast_value(v, shape) if isinstance(v, Value) else v for v in vs]
-
-
-def _named(f: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
-    f.__name__ = f.__qualname__ = name
-    f.__module__ = "funcgrad.lax"
-    f.__doc__ = doc
-    return f
-
-
-def _unary(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def f(x: Any) -> Any:
-        return op(operand(x, f"lax.{name}", "x"))
-
-    return _named(f, name, f"{doc}\n\nx: array or scalar of a dtype that the operator takes. Returns: an array of its shape.")
-
-
-def _unary_accurate(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def f(x: Any, *, accuracy: Any = None) -> Any:
-        if accuracy is not None:
-            raise UsageError(
-                message(
-                    f"lax.{name}: got accuracy={accuracy!r}",
-                    "None: results are within the stated bound of ulps",
-                    f"lax.{name}(x)",
-                )
-            )
-        return op(operand(x, f"lax.{name}", "x"))
-
-    return _named(
-        f,
-        name,
-        f"{doc}\n\nx: floating (or complex) array or scalar. accuracy: must be None. Returns: an array of its shape and dtype.",
-    )
-
-
-def _binary(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def f(x: Any, y: Any) -> Any:
-        if isinstance(x, Value) and isinstance(y, Value) and x.aval is y.aval:
-            return op(x, y)
-        return op(*strict(name, x, y))
-
-    return _named(f, name, f"{doc}\n\nx, y: of one dtype and shape, or scalars. Returns: an array of that shape.")
-
-
-abs = _unary("abs", ew.abs, "|x|")
-acos, acosh = _unary("acos", ew.acos, "Inverse cosine."), _unary("acosh", ew.acosh, "Inverse hyperbolic cosine.")
-asin, asinh = _unary("asin", ew.asin, "Inverse sine."), _unary("asinh", ew.asinh, "Inverse hyperbolic sine.")
-atan, atanh = _unary("atan", ew.atan, "Inverse tangent."), _unary("atanh", ew.atanh, "Inverse hyperbolic tangent.")
-bitwise_not = _unary("bitwise_not", ew.not_, "All bits flipped.")
-cbrt = _unary_accurate("cbrt", ew.cbrt, "Cube root.")
-ceil, floor = _unary("ceil", ew.ceil, "Rounded up."), _unary("floor", ew.floor, "Rounded down.")
-clz = _unary("clz", ew.clz, "The number of leading zeros of an integer.")
-conj = _unary("conj", ew.conj, "The complex conjugate.")
-cos, cosh = _unary_accurate("cos", ew.cos, "Cosine."), _unary("cosh", ew.cosh, "Hyperbolic cosine.")
-digamma, lgamma = _unary("digamma", ew.digamma, "Derivative of lgamma."), _unary("lgamma", ew.lgamma, "log |Gamma(x)|.")
-erf, erfc = _unary("erf", ew.erf, "Error function."), _unary("erfc", ew.erfc, "1 - erf(x), exact for large x.")
-erf_inv = _unary("erf_inv", ew.erf_inv, "Inverse of erf on (-1, 1).")
-exp, exp2 = _unary_accurate("exp", ew.exp, "e ** x."), _unary_accurate("exp2", ew.exp2, "2 ** x.")
-expm1 = _unary_accurate("expm1", ew.expm1, "exp(x) - 1, exact near 0.")
-imag, real = _unary("imag", ew.imag, "Imaginary part."), _unary("real", ew.real, "Real part.")
-is_finite = _unary("is_finite", ew.is_finite, "Whether x is neither infinite nor NaN.")
-log, log1p = _unary_accurate("log", ew.log, "Natural logarithm."), _unary_accurate("log1p", ew.log1p, "log(1 + x), exact near 0.")
-logistic = _unary_accurate("logistic", ew.logistic, "1 / (1 + exp(-x)).")
-neg = _unary("neg", ew.neg, "-x")
-population_count = _unary("population_count", ew.population_count, "The number of ones among the bits.")
-rsqrt, sqrt = _unary_accurate("rsqrt", ew.rsqrt, "1 / sqrt(x)."), _unary_accurate("sqrt", ew.sqrt, "Square root.")
-sign = _unary("sign", ew.sign, "x / |x|, 0 at 0.")
-sin, sinh = _unary_accurate("sin", ew.sin, "Sine."), _unary("sinh", ew.sinh, "Hyperbolic sine.")
-square = _unary("square", ew.square, "x * x")
-tan, tanh = _unary_accurate("tan", ew.tan, "Tangent."), _unary_accurate("tanh", ew.tanh, "Hyperbolic tangent.")
-
-add, sub = _binary("add", ew.add, "x + y"), _binary("sub", ew.sub, "x - y")
-atan2 = _binary("atan2", ew.atan2, "The angle of the point (y, x).")
-bitwise_and, bitwise_or = _binary("bitwise_and", ew.and_, "x & y"), _binary("bitwise_or", ew.or_, "x | y")
-bitwise_xor = _binary("bitwise_xor", ew.xor, "x ^ y")
-complex = _binary("complex", ew.complex, "x + i y of two real floats.")
-div = _binary("div", ew.div, "x / y; of integers the quotient towards 0.")
-eq, ne = _binary("eq", ew.eq, "x == y"), _binary("ne", ew.ne, "x != y")
-ge, gt = _binary("ge", ew.ge, "x >= y"), _binary("gt", ew.gt, "x > y")
-le, lt = _binary("le", ew.le, "x <= y"), _binary("lt", ew.lt, "x < y")
-max, min = _binary("max", ew.max, "The larger one; NaN wins."), _binary("min", ew.min, "The smaller one; NaN wins.")
-rem = _binary("rem", ew.rem, "The remainder of the quotient towards 0, with the sign of x.")
-shift_left = _binary("shift_left", ew.shift_left, "Bits moved up; beyond the width 0.")
-shift_right_arithmetic = _binary("shift_right_arithmetic", ew.shift_right_arithmetic, "Bits moved down, the sign repeated.")
-shift_right_logical = _binary("shift_right_logical", ew.shift_right_logical, "Bits moved down, zeros come in.")
+add = binary(
+    "add",
+    ew.add,
+    "x + y",
+    """
+>>> lax.add(fnp.array([1.0, 2.0]), 3.0)
+Array([4., 5.], dtype=float32)
+""",
+)
+sub = binary(
+    "sub",
+    ew.sub,
+    "x - y",
+    """
+>>> lax.sub(fnp.array([1.0, 2.0]), 3.0)
+Array([-2., -1.], dtype=float32)
+""",
+)
+div = binary(
+    "div",
+    ew.div,
+    "x / y; of integers the quotient towards 0 (`//` and fnp.floor_divide go down).",
+    """
+>>> lax.div(fnp.array([7.0, -7.0]), 2.0)
+Array([ 3.5, -3.5], dtype=float32)
+>>> lax.div(fnp.array([7, -7]), 2)
+Array([ 3, -3], dtype=int64)
+""",
+)
+rem = binary(
+    "rem",
+    ew.rem,
+    "The remainder of the quotient towards 0, with the sign of x (`%` and fnp.mod have that of y).",
+    """
+>>> lax.rem(fnp.array([7, -7]), 3)
+Array([ 1, -1], dtype=int64)
+>>> fnp.mod(fnp.array([7, -7]), 3)
+Array([1, 2], dtype=int64)
+""",
+)
+atan2 = binary(
+    "atan2",
+    ew.atan2,
+    "The angle from the positive first axis to the point (y, x): here x comes first, as in NumPy's arctan2(x1, x2).",
+    """
+>>> lax.atan2(np.array([1.0, -1.0]), np.array([-1.0, -1.0]))
+Array([ 2.35619449, -2.35619449], dtype=float64)
+""",
+)
+complex = binary(
+    "complex",
+    ew.complex,
+    "x + i y.",
+    """
+>>> lax.complex(fnp.array([1.0, 2.0]), fnp.array([0.0, -1.0]))
+Array([1.+0.j, 2.-1.j], dtype=complex64)
+""",
+    "a complex array of that shape, twice as wide",
+)
+max = binary(
+    "max",
+    ew.max,
+    "The larger one of each pair; NaN wins. Where both are equal, each gets half of the cotangent.",
+    """
+>>> lax.max(fnp.array([1.0, np.nan, 5.0]), 3.0)
+Array([ 3., nan,  5.], dtype=float32)
+""",
+)
+min = binary(
+    "min",
+    ew.min,
+    "The smaller one of each pair; NaN wins. Where both are equal, each gets half of the cotangent.",
+    """
+>>> lax.min(fnp.array([1.0, np.nan, 5.0]), 3.0)
+Array([ 1., nan,  3.], dtype=float32)
+""",
+)
+eq = binary(
+    "eq",
+    ew.eq,
+    "x == y; NaN equals nothing.",
+    """
+>>> lax.eq(fnp.array([1.0, np.nan]), fnp.array([1.0, np.nan]))
+Array([ True, False], dtype=bool)
+""",
+    "bool, of that shape",
+)
+ne = binary(
+    "ne",
+    ew.ne,
+    "x != y",
+    """
+>>> lax.ne(fnp.array([1, 2]), 2)
+Array([ True, False], dtype=bool)
+""",
+    "bool, of that shape",
+)
+ge = binary(
+    "ge",
+    ew.ge,
+    "x >= y",
+    """
+>>> lax.ge(fnp.array([1, 2, 3]), 2)
+Array([False,  True,  True], dtype=bool)
+""",
+    "bool, of that shape",
+)
+gt = binary(
+    "gt",
+    ew.gt,
+    "x > y",
+    """
+>>> lax.gt(fnp.array([1, 2, 3]), 2)
+Array([False, False,  True], dtype=bool)
+""",
+    "bool, of that shape",
+)
+le = binary(
+    "le",
+    ew.le,
+    "x <= y",
+    """
+>>> lax.le(fnp.array([1, 2, 3]), 2)
+Array([ True,  True, False], dtype=bool)
+""",
+    "bool, of that shape",
+)
+lt = binary(
+    "lt",
+    ew.lt,
+    "x < y",
+    """
+>>> lax.lt(fnp.array([1, 2, 3]), 2)
+Array([ True, False, False], dtype=bool)
+""",
+    "bool, of that shape",
+)
+bitwise_and = binary(
+    "bitwise_and",
+    ew.and_,
+    "x & y",
+    """
+>>> lax.bitwise_and(fnp.array([12, 10]), 6)
+Array([4, 2], dtype=int64)
+""",
+)
+bitwise_or = binary(
+    "bitwise_or",
+    ew.or_,
+    "x | y",
+    """
+>>> lax.bitwise_or(fnp.array([12, 10]), 6)
+Array([14, 14], dtype=int64)
+""",
+)
+bitwise_xor = binary(
+    "bitwise_xor",
+    ew.xor,
+    "x ^ y",
+    """
+>>> lax.bitwise_xor(fnp.array([12, 10]), 6)
+Array([10, 12], dtype=int64)
+""",
+)
+shift_left = binary(
+    "shift_left",
+    ew.shift_left,
+    "The bits of x moved up by y; those beyond the width are lost, and a y of the width or more gives 0.",
+    """
+>>> lax.shift_left(np.array([1, 3, 255], np.uint8), np.uint8(4))
+Array([ 16,  48, 240], dtype=uint8)
+""",
+)
+shift_right_arithmetic = binary(
+    "shift_right_arithmetic",
+    ew.shift_right_arithmetic,
+    "The bits of x moved down by y, the sign repeated: x // 2 ** y.",
+    """
+>>> lax.shift_right_arithmetic(fnp.array([20, -20]), 3)
+Array([ 2, -3], dtype=int64)
+""",
+)
+shift_right_logical = binary(
+    "shift_right_logical",
+    ew.shift_right_logical,
+    "The bits of x moved down by y, zeros come in.",
+    """
+>>> lax.shift_right_logical(np.array([20, -20], np.int8), np.int8(3))
+Array([ 2, 29], dtype=int8)
+""",
+)
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """The next number after x1 towards x2; of one dtype and shape, or scalars."""
+    """The next number after x1 towards x2, of one floating dtype and shape, or scalars.
+
+    >>> lax.nextafter(np.array([1.0, 0.0]), np.inf) - np.array([1.0, 0.0])
+    Array([2.22044605e-016, 4.94065646e-324], dtype=float64)
+    """
     return ew.nextafter(*strict("nextafter", x1, x2))
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """x * y; out_dtype: of the product, in which it is computed."""
+    """x * y, of numbers of one dtype and shape, or scalars.
+
+    out_dtype: the dtype of the product, in which it is computed: small integers and floats need not overflow.
+
+    >>> lax.mul(fnp.array([1.5, -2.0]), 2.0)
+    Array([ 3., -4.], dtype=float32)
+    >>> lax.mul(np.int8([100]), np.int8([100]), out_dtype=np.int32)
+    Array([10000], dtype=int32)
+    """
     vs = strict("mul", x, y)
     if out_dtype is not None:
         vs = [cast(v, dt.canonical(out_dtype)) for v in vs]
@@ -173,7 +242,16 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 
 def pow(x: Any, y: Any) -> Any:
-    """x ** y for floats and complex numbers; y may also be an integer (a Python one is exact), x not."""
+    """x ** y of one shape, or scalars.
+
+    x: floating or complex; integers raise TypeError (`fnp.power` and `integer_pow` take them). y: of the dtype of x, or
+    integer; a Python integer is computed by multiplications. A negative x to a power that is not whole is NaN.
+
+    >>> lax.pow(fnp.array([2.0, 9.0]), fnp.array([3.0, 0.5]))
+    Array([8., 3.], dtype=float32)
+    >>> lax.pow(fnp.array([-2.0, 4.0]), 3)
+    Array([-8., 64.], dtype=float32)
+    """
     base, exponent = operand(x, "lax.pow", "x"), operand(y, "lax.pow", "y")
     if aval_of(base).dtype not in dt.INEXACT:
         raise DtypeError(
@@ -188,38 +266,12 @@ def pow(x: Any, y: Any) -> Any:
     return ew.pow(*strict("pow", base, exponent))
 
 
-def integer_pow(x: Any, y: int) -> Any:
-    """x ** y for a whole Python number y."""
-    return ew.integer_pow(operand(x, "lax.integer_pow", "x"), y=static_int(y, "lax.integer_pow", "y"))
-
-
-def polygamma(m: Any, x: Any) -> Any:
-    """The m-th derivative of digamma at x; m is a whole number that is known, 0 or more."""
-    order = static_int(int(m) if isinstance(m, float) and m == int(m) else m, "lax.polygamma", "m")
-    v = operand(x, "lax.polygamma", "x")
-    return ew.digamma(v) if order == 0 else ew.polygamma(v, n=order)
-
-
-def reciprocal(x: Any) -> Any:
-    """1 / x"""
-    v = operand(x, "lax.reciprocal", "x")
-    return ew.div(aval_of(v).dtype.type(1), v)
-
-
-def round(x: Any, rounding_method: Any = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """The nearest whole number; halves go away from 0, or to the even one (RoundingMethod.TO_NEAREST_EVEN)."""
-    return ew.round(operand(x, "lax.round", "x"), rounding_method=int(RoundingMethod(rounding_method)))
-
-
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Rounded to a float of so many bits, kept in its dtype."""
-    return ew.reduce_precision(
-        as_value(operand, "lax.reduce_precision", "operand"), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
-    )
-
-
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """x between min and max, which have its shape or are scalars."""
+    """x between min and max, which have its shape or are scalars: `min(max(x, low), high)`. All are of one real or bool dtype.
+
+    >>> lax.clamp(-1.0, fnp.array([-7.0, 0.5, 3.0]), fnp.array([1.0, 1.0, 2.0]))
+    Array([-1. ,  0.5,  2. ], dtype=float32)
+    """
     low, v, high = strict("clamp", min, x, max, shapes=False)
     shape = aval_of(v).shape
     for bound in (low, high):
@@ -231,11 +283,18 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
                     "fnp.clip, which broadcasts",
                 )
             )
-    return ew.clamp(*[broadcast_value(b, shape) if isinstance(b, Value) else b for b in (low, v, high)])
+    low, v, high = [broadcast_value(b, shape) if isinstance(b, Value) else b for b in (low, v, high)]
+    return ew.min(ew.max(low, v), high) if aval_of(v).dtype == dt.bool_ else ew.clamp(low, v, high)
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
-    """The same numbers in another dtype; complex to real takes the real part."""
+    """The same numbers in another dtype: floats to integers go towards 0, complex to real takes the real part.
+
+    >>> lax.convert_element_type(fnp.array([-1.7, 0.0, 2.9]), np.int32)
+    Array([-1,  0,  2], dtype=int32)
+    >>> lax.convert_element_type(fnp.array([3 + 4j]), np.float32)
+    Array([3.], dtype=float32)
+    """
     v = as_value(operand, "lax.convert_element_type", "operand")
     return (
         v
@@ -245,12 +304,28 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The same bits in another dtype; a narrower one adds a last axis, a wider one takes it."""
+    """The same bits in another dtype; a narrower one adds a last axis for the parts, a wider one takes that axis.
+
+    >>> lax.bitcast_convert_type(fnp.array([1.0, -0.0]), np.uint32)
+    Array([1065353216, 2147483648], dtype=uint32)
+    >>> lax.bitcast_convert_type(np.array([1, 256], np.uint16), np.uint8)
+    Array([[1, 0],
+           [0, 1]], dtype=uint8)
+    """
     return ew.bitcast_convert_type(as_value(operand, "lax.bitcast_convert_type", "operand"), new_dtype=dt.canonical(new_dtype))
 
 
 def select_n(which: Any, *cases: Any) -> Any:
-    """The element of cases[which]; which: bool with two cases (False is the first), or int32. A scalar `which` fits any shape."""
+    """The element of cases[which], place by place.
+
+    which: bool with two cases (False is the first), or int32 with any number, of the shape of the cases or a scalar. cases: of
+    one dtype and shape, or scalars.
+
+    >>> lax.select_n(fnp.array([False, True]), fnp.array([1, 2]), fnp.array([10, 20]))
+    Array([ 1, 20], dtype=int64)
+    >>> lax.select_n(np.array([2, 0], np.int32), fnp.array([1, 2]), 5, fnp.array([100, 200]))
+    Array([100,   2], dtype=int64)
+    """
     if not cases:
         raise UsageError(message("lax.select_n: got no cases", "one or more", "lax.select_n(mask, x_false, x_true)"))
     vs = strict("select_n", *cases)
@@ -271,10 +346,18 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """on_true where pred holds, otherwise on_false."""
+    """on_true where pred (bool) holds, otherwise on_false; shapes as for `select_n`. The side not taken gets no gradient, no NaN.
+
+    >>> lax.select(fnp.array([True, False]), fnp.array([1.0, 2.0]), fnp.array([10.0, 20.0]))
+    Array([ 1., 20.], dtype=float32)
+    """
     return select_n(pred, on_false, on_true)
 
 
 def stop_gradient(x: Any) -> Any:
-    """x (an array, or a pytree of them) as a constant: no gradient flows through it."""
+    """x (an array, or a pytree of them) as a constant: no gradient flows through it, in either mode.
+
+    >>> fg.grad(lambda x: x * x + lax.stop_gradient(x * x))(3.0)
+    Array(6., dtype=float32)
+    """
     return tree_map(lambda leaf: ew.stop_gradient(leaf) if isinstance(leaf, Value) else leaf, x)

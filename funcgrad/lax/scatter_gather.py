@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core.errors import UsageError, message
+from funcgrad.lax._table import named
 from funcgrad.numpy._axes import static_ints
 from funcgrad.numpy._promote import as_value, value_in
 from funcgrad.numpy.index import mode_of
@@ -35,8 +36,13 @@ def gather(
 ) -> Any:  # fmt: skip
     """Windows of `slice_sizes` that start at the index vectors along the last axis of start_indices.
 
-    mode: out of range, see `x.at[i]`; fill_value: for "fill". unique_indices, indices_are_sorted: promises that make no
-    difference.
+    dimension_numbers: a `GatherDimensionNumbers`. mode: out of range, see `x.at[i]`; fill_value: for "fill". unique_indices,
+    indices_are_sorted: promises that make no difference. Returns: the dtype of operand; its axes `offset_dims` walk through a
+    window, the others through start_indices.
+
+    >>> x = fnp.array([[1, 2, 3], [4, 5, 6]])
+    >>> rows = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> lax.gather(x, fnp.array([[1], [0], [1]]), rows, slice_sizes=(1, 3))  # x[[1, 0, 1]]
     """
     x, i = as_value(operand, "lax.gather", "operand"), as_value(start_indices, "lax.gather", "start_indices")
     return ops.gather(
@@ -49,7 +55,7 @@ def gather(
     )
 
 
-def _scatter(name: str, op: Callable[..., Any], doc: str, change: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _scatter(name: str, op: Callable[..., Any], doc: str, example: str, change: Callable[..., Any] | None = None) -> Callable[..., Any]:
     def f(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: Any, *, indices_are_sorted: bool = False,
         unique_indices: bool = False, mode: Any = None,
@@ -65,22 +71,56 @@ def _scatter(name: str, op: Callable[..., Any], doc: str, change: Callable[..., 
             unique_indices=bool(unique_indices),
         )
 
-    f.__name__ = f.__qualname__ = name
-    f.__module__ = "funcgrad.lax"
-    places = "The windows of `updates` go to the index vectors along the last axis of scatter_indices."
-    f.__doc__ = f"{doc}\n\n{places} mode: out of range, see `x.at[i]`."
-    return f
+    about = """
+The windows of `updates` go to the index vectors along the last axis of scatter_indices. dimension_numbers: a
+`ScatterDimensionNumbers`. mode: out of range, see `x.at[i]`. unique_indices: a promise that no place is written twice, which
+makes gradients cheaper; indices_are_sorted: makes no difference. Returns: an array like operand, whose dtype updates take.
+
+>>> each = lax.ScatterDimensionNumbers((), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+"""
+    return named(f, name, f"{doc}\n{about}", example)
 
 
 scatter = _scatter(
-    "scatter", ops.scatter, "The operand with windows replaced by updates; of several for one place the last stays."
+    "scatter",
+    ops.scatter,
+    "The operand with windows replaced by updates; of several for one place the last stays.",
+    """>>> lax.scatter(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [0]]), fnp.array([30.0, 10.0]), each)
+""",
 )
-scatter_add = _scatter("scatter_add", ops.scatter_add, "The operand with updates added to windows.")
-scatter_sub = _scatter("scatter_sub", ops.scatter_add, "The operand with updates subtracted from windows.", ew.neg)
-scatter_mul = _scatter("scatter_mul", ops.scatter_mul, "The operand with windows multiplied by updates.")
+scatter_add = _scatter(
+    "scatter_add",
+    ops.scatter_add,
+    "The operand with updates added to windows.",
+    """>>> lax.scatter_add(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+""",
+)
+scatter_sub = _scatter(
+    "scatter_sub",
+    ops.scatter_add,
+    "The operand with updates subtracted from windows.",
+    """>>> lax.scatter_sub(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+""",
+    ew.neg,
+)
+scatter_mul = _scatter(
+    "scatter_mul",
+    ops.scatter_mul,
+    "The operand with windows multiplied by updates.",
+    """>>> lax.scatter_mul(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+""",
+)
 scatter_min = _scatter(
-    "scatter_min", ops.scatter_min, "The operand with windows replaced by the smaller of themselves and updates."
+    "scatter_min",
+    ops.scatter_min,
+    "The operand with windows replaced by the smaller of themselves and updates.",
+    """>>> lax.scatter_min(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+""",
 )
 scatter_max = _scatter(
-    "scatter_max", ops.scatter_max, "The operand with windows replaced by the larger of themselves and updates."
+    "scatter_max",
+    ops.scatter_max,
+    "The operand with windows replaced by the larger of themselves and updates.",
+    """>>> lax.scatter_max(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+""",
 )

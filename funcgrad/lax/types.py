@@ -1,4 +1,7 @@
-"""Small types of `funcgrad.lax`: enumerations and dimension numbers, with JAX's names and field orders."""
+"""Small types of `funcgrad.lax`: enumerations and dimension numbers, with JAX's names and field orders.
+
+DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, tuples of axes, see `lax.dot_general`.
+"""
 
 import enum
 from typing import Any, NamedTuple
@@ -21,14 +24,21 @@ DotDimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple
 
 
 class RoundingMethod(enum.IntEnum):
-    """How `lax.round` treats halves."""
+    """How `lax.round` treats halves.
+
+    >>> lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
 class GatherScatterMode(enum.Enum):
-    """What an index out of range does. `from_any` reads the names that `mode=` arguments take."""
+    """What an index out of range does. `from_any` reads the names that `mode=` arguments take.
+
+    >>> fnp.array([1, 2, 3]).at[7].get(mode=lax.GatherScatterMode.CLIP)
+    >>> lax.GatherScatterMode.from_any("drop")
+    """
 
     CLIP = 0
     FILL_OR_DROP = 1

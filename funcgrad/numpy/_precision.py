@@ -7,7 +7,10 @@ from funcgrad.core.errors import UsageError, message
 
 
 class Precision(enum.Enum):
-    """Accepted wherever JAX takes it; products are always computed in the full precision of their dtype."""
+    """Accepted wherever JAX takes it; products are always computed in the full precision of their dtype.
+
+    >>> lax.dot(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]), precision=lax.Precision.HIGHEST)
+    """
 
     DEFAULT = 0
     HIGH = 1

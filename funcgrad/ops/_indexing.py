@@ -23,7 +23,12 @@ MODES = ("raise", "clip", "fill", "drop", "promise_in_bounds")
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and output belong together in a gather."""
+    """Which axes of operand, indices and output belong together in a gather.
+
+    >>> x = fnp.array([[1, 2, 3], [4, 5, 6]])
+    >>> columns = lax.GatherDimensionNumbers(offset_dims=(0,), collapsed_slice_dims=(1,), start_index_map=(1,))
+    >>> lax.gather(x, fnp.array([[2], [0]]), columns, slice_sizes=(2, 1))  # x[:, [2, 0]]
+    """
 
     offset_dims: tuple[int, ...]
     collapsed_slice_dims: tuple[int, ...]
@@ -33,7 +38,11 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and updates belong together in a scatter."""
+    """Which axes of operand, indices and updates belong together in a scatter.
+
+    >>> rows = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+    >>> lax.scatter_add(fnp.zeros((2, 2)), fnp.array([[1]]), fnp.array([[5.0, 6.0]]), rows)  # zeros.at[[1]].add(...)
+    """
 
     update_window_dims: tuple[int, ...]
     inserted_window_dims: tuple[int, ...]
