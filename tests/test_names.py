@@ -151,6 +151,8 @@ def example_faults(doc, name):
 
 def foreign(thing):
     """Whether `thing` cannot carry our docstring: a number, a frozen set, a type alias, or an object of NumPy."""
+    if isinstance(thing, types.GenericAlias):
+        return True
     owner = getattr(thing, "__module__", None) or type(thing).__module__
     return owner == "builtins" and not callable(thing) or owner.split(".")[0] in ("numpy", "ml_dtypes", "types", "typing")
 

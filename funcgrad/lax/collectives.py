@@ -147,6 +147,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of `x` (a pytree) over a named axis; integers become floats. Arguments as for `psum`.
 
     >>> fg.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
+    Array([-1.,  1.], dtype=float32)
     """
     if x.__class__ in (bool, int, float, complex):
         return psum(x, axis_name, axis_index_groups=axis_index_groups) / _lanes("pmean", axis_name, axis_index_groups)
@@ -169,6 +170,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The largest of `x` (a pytree) over a named axis; lanes that attain it share its derivative. Arguments as for `psum`.
 
     >>> fg.vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(fnp.array([1.0, 4.0]))
+    Array([0.25, 1.  ], dtype=float32)
     """
     return _reduce("pmax", ops.pmax, reduce_max, x, axis_name, axis_index_groups)
 
@@ -178,6 +180,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The smallest of `x` (a pytree) over a named axis; lanes that attain it share its derivative. Arguments as for `psum`.
 
     >>> fg.vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(fnp.array([3.0, 4.0]))
+    Array([0., 1.], dtype=float32)
     """
     return _reduce("pmin", ops.pmin, reduce_min, x, axis_name, axis_index_groups)
 
@@ -223,6 +226,7 @@ def psum_scatter(
 
     >>> x = fnp.array([[1, 2], [10, 20]])  # two lanes, two pieces each
     >>> fg.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(x)
+    Array([11, 22], dtype=int64)
     """
     axes = _names(axis_name)
     _one("psum_scatter", axes, axis_index_groups)
@@ -254,6 +258,8 @@ def all_to_all(
 
     >>> x = fnp.array([[1, 2], [10, 20]])
     >>> fg.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x)
+    Array([[ 1, 10],
+           [ 2, 20]], dtype=int64)
     """
     axes = _names(axis_name)
     _one("all_to_all", axes, axis_index_groups)
@@ -295,6 +301,8 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
     """`x` (a pytree) with the named axis and its own axis `axis`, of the same size, exchanged.
 
     >>> fg.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(fnp.array([[1, 2], [10, 20]]))
+    Array([[ 1, 10],
+           [ 2, 20]], dtype=int64)
     """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
@@ -344,6 +352,7 @@ def axis_index(axis_name: Any) -> Any:
     """The number of the lane along a named axis, int32; of several names, with the last one fastest.
 
     >>> fg.vmap(lambda x: x + 10 * lax.axis_index("i"), axis_name="i")(fnp.array([1, 2, 3]))
+    Array([ 1, 12, 23], dtype=int64)
     """
     out: Any = None
     for name in _names(axis_name):
@@ -358,5 +367,6 @@ def axis_size(axis_name: Any) -> int:
     """The size of a named axis (of several, their product), a Python int. Raises NameError where the axis is not bound.
 
     >>> fg.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(fnp.array([2.0, 4.0]))
+    Array([1., 2.], dtype=float32)
     """
     return math.prod([_size("axis_size", name) for name in _names(axis_name)])

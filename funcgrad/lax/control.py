@@ -315,7 +315,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     Where lower and upper are Python or concrete integers it is a scan, differentiable in both modes; else a while_loop.
 
     >>> lax.fori_loop(0, 5, lambda i, val: val + i, 0)
+    Array(10, dtype=int64)
     >>> fg.grad(lambda x: lax.fori_loop(0, 3, lambda i, val: val * x, 1.0))(2.0)  # of x ** 3
+    Array(12., dtype=float32)
     """
     check_callable("fori_loop", body_fun)
     bounds = [as_value(x) for x in (lower, upper)]
@@ -386,6 +388,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, *
 
     >>> branches = [lambda x: x, lambda x: 10 * x, lambda x: -x]
     >>> [lax.switch(i, branches, 3).item() for i in (0, 1, 99)]
+    [3, 30, -3]
     """
     branches = list(branches)
     if not branches:

@@ -21,7 +21,9 @@ def fft(x: Any, fft_type: Any, fft_lengths: Any) -> Any:
     n // 2 + 1 elements of the operand. Real operands of "fft" and "ifft" become complex. Returns: complex, of irfft real.
 
     >>> lax.fft(fnp.array([1.0, 0.0, 0.0, 0.0]), "fft", (4,))
+    Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     >>> lax.fft(fnp.array([1.0, 2.0, 3.0]), "rfft", (3,)).shape
+    (2,)
     """
     kind = str(getattr(fft_type, "name", fft_type)).lower()
     if kind not in TYPES:

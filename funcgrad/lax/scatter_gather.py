@@ -43,6 +43,9 @@ def gather(
     >>> x = fnp.array([[1, 2, 3], [4, 5, 6]])
     >>> rows = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     >>> lax.gather(x, fnp.array([[1], [0], [1]]), rows, slice_sizes=(1, 3))  # x[[1, 0, 1]]
+    Array([[4, 5, 6],
+           [1, 2, 3],
+           [4, 5, 6]], dtype=int64)
     """
     x, i = as_value(operand, "lax.gather", "operand"), as_value(start_indices, "lax.gather", "start_indices")
     return ops.gather(
@@ -55,7 +58,9 @@ def gather(
     )
 
 
-def _scatter(name: str, op: Callable[..., Any], doc: str, example: str, change: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _scatter(
+    name: str, op: Callable[..., Any], doc: str, example: str, change: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     def f(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: Any, *, indices_are_sorted: bool = False,
         unique_indices: bool = False, mode: Any = None,
@@ -78,28 +83,34 @@ makes gradients cheaper; indices_are_sorted: makes no difference. Returns: an ar
 
 >>> each = lax.ScatterDimensionNumbers((), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
 """
-    return named(f, name, f"{doc}\n{about}", example)
+    return named(f, name, f"{doc}\n{about}", example.lstrip())
 
 
 scatter = _scatter(
     "scatter",
     ops.scatter,
     "The operand with windows replaced by updates; of several for one place the last stays.",
-    """>>> lax.scatter(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [0]]), fnp.array([30.0, 10.0]), each)
+    """
+>>> lax.scatter(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [0]]), fnp.array([30.0, 10.0]), each)
+Array([10.,  2., 30.], dtype=float32)
 """,
 )
 scatter_add = _scatter(
     "scatter_add",
     ops.scatter_add,
     "The operand with updates added to windows.",
-    """>>> lax.scatter_add(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+    """
+>>> lax.scatter_add(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+Array([ 1.,  2., 43.], dtype=float32)
 """,
 )
 scatter_sub = _scatter(
     "scatter_sub",
     ops.scatter_add,
     "The operand with updates subtracted from windows.",
-    """>>> lax.scatter_sub(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+    """
+>>> lax.scatter_sub(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+Array([  1.,   2., -37.], dtype=float32)
 """,
     ew.neg,
 )
@@ -107,20 +118,26 @@ scatter_mul = _scatter(
     "scatter_mul",
     ops.scatter_mul,
     "The operand with windows multiplied by updates.",
-    """>>> lax.scatter_mul(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+    """
+>>> lax.scatter_mul(fnp.array([1.0, 2.0, 3.0]), fnp.array([[2], [2]]), fnp.array([30.0, 10.0]), each)
+Array([  1.,   2., 900.], dtype=float32)
 """,
 )
 scatter_min = _scatter(
     "scatter_min",
     ops.scatter_min,
     "The operand with windows replaced by the smaller of themselves and updates.",
-    """>>> lax.scatter_min(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+    """
+>>> lax.scatter_min(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+Array([ 1.,  2., -7.], dtype=float32)
 """,
 )
 scatter_max = _scatter(
     "scatter_max",
     ops.scatter_max,
     "The operand with windows replaced by the larger of themselves and updates.",
-    """>>> lax.scatter_max(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+    """
+>>> lax.scatter_max(fnp.array([1.0, 2.0, 3.0]), fnp.array([[0], [2]]), fnp.array([7.0, -7.0]), each)
+Array([7., 2., 3.], dtype=float32)
 """,
 )

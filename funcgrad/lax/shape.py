@@ -281,6 +281,6 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
     >>> lax.pad(fnp.array([1, 2, 3]), 0, [(-1, 0, 1)])
     Array([0, 2, 0, 3], dtype=int64)
     """
-    x, value = strict("pad", operand, padding_value, shapes=False)
+    x, filling = strict("pad", operand, padding_value, shapes=False)
     config = tuple([static_ints(tuple(c), "lax.pad", "padding_config") for c in padding_config])
-    return ops.pad(value("pad", x), value, padding_config=config)
+    return ops.pad(value("pad", x), filling, padding_config=config)

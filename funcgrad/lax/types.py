@@ -1,6 +1,6 @@
 """Small types of `funcgrad.lax`: enumerations and dimension numbers, with JAX's names and field orders.
 
-DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, tuples of axes, see `lax.dot_general`.
+DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, see `lax.dot_general`.
 """
 
 import enum
@@ -27,6 +27,7 @@ class RoundingMethod(enum.IntEnum):
     """How `lax.round` treats halves.
 
     >>> lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
+    Array(2., dtype=float32, weak_type=True)
     """
 
     AWAY_FROM_ZERO = 0
@@ -37,7 +38,9 @@ class GatherScatterMode(enum.Enum):
     """What an index out of range does. `from_any` reads the names that `mode=` arguments take.
 
     >>> fnp.array([1, 2, 3]).at[7].get(mode=lax.GatherScatterMode.CLIP)
+    Array(3, dtype=int64)
     >>> lax.GatherScatterMode.from_any("drop")
+    <GatherScatterMode.FILL_OR_DROP: 1>
     """
 
     CLIP = 0

@@ -92,7 +92,9 @@ def conj(x: Any) -> Any:
     (`fnp.conj` leaves those as they are).
 
     >>> lax.conj(fnp.array([1 + 2j, 3 - 4j]))
+    Array([1.-2.j, 3.+4.j], dtype=complex64)
     >>> lax.conj(fnp.array(2.0))
+    Array(2.+0.j, dtype=complex64)
     """
     v = as_value(x, "lax.conj", "x")
     return ew.complex(v, full(v.shape, v.dtype.type(0))) if v.dtype in dt.FLOATS else ew.conj(v)

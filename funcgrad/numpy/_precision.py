@@ -10,6 +10,7 @@ class Precision(enum.Enum):
     """Accepted wherever JAX takes it; products are always computed in the full precision of their dtype.
 
     >>> lax.dot(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]), precision=lax.Precision.HIGHEST)
+    Array(11., dtype=float32)
     """
 
     DEFAULT = 0

@@ -28,6 +28,8 @@ class GatherDimensionNumbers(NamedTuple):
     >>> x = fnp.array([[1, 2, 3], [4, 5, 6]])
     >>> columns = lax.GatherDimensionNumbers(offset_dims=(0,), collapsed_slice_dims=(1,), start_index_map=(1,))
     >>> lax.gather(x, fnp.array([[2], [0]]), columns, slice_sizes=(2, 1))  # x[:, [2, 0]]
+    Array([[3, 1],
+           [6, 4]], dtype=int64)
     """
 
     offset_dims: tuple[int, ...]
@@ -42,6 +44,8 @@ class ScatterDimensionNumbers(NamedTuple):
 
     >>> rows = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
     >>> lax.scatter_add(fnp.zeros((2, 2)), fnp.array([[1]]), fnp.array([[5.0, 6.0]]), rows)  # zeros.at[[1]].add(...)
+    Array([[0., 0.],
+           [5., 6.]], dtype=float32)
     """
 
     update_window_dims: tuple[int, ...]

@@ -136,3 +136,18 @@ def test_gather_scatter():
     expected = X.copy()
     expected[[2, 0]] = 1
     same(lax.scatter(X, i, u, numbers), expected)
+
+
+def test_extents_of_one_and_kinds():
+    x, y = X[:, :1], X[:1]
+    same(lax.add(x, y), x + y)
+    same(fg.jit(lax.mul)(x, y), x * y)
+    with pytest.raises(ValueError, match="lax.add: got shapes"):
+        lax.add(X, X[:2])
+    assert lax.conj(np.float32([1, np.inf])).tolist() == [1 + 0j, complex(np.inf, 0)]
+    assert lax.conj(np.complex64(1 + 2j)) == 1 - 2j
+    assert fg.grad(lambda t: lax.conj(t).real)(3.0) == 1
+    with pytest.raises(TypeError, match="lax.reciprocal: got i64"):
+        lax.reciprocal(2)
+    b = np.array([True, False])
+    assert lax.clamp(False, b, b[::-1]).tolist() == [False, False] and lax.clamp(True, b, True).tolist() == [True, True]
