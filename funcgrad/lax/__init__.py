@@ -53,6 +53,7 @@ from funcgrad.lax.elementwise import (
     stop_gradient,
     sub,
 )
+from funcgrad.lax.folds import reduce, reduce_window
 from funcgrad.lax.fourier import fft
 from funcgrad.lax.products import (
     batch_matmul,
@@ -291,6 +292,8 @@ __all__ = [
     "pswapaxes",
     "real",
     "reciprocal",
+    "reduce",
+    "reduce",
     "reduce_and",
     "reduce_max",
     "reduce_min",
@@ -298,6 +301,8 @@ __all__ = [
     "reduce_precision",
     "reduce_prod",
     "reduce_sum",
+    "reduce_window",
+    "reduce_window",
     "reduce_xor",
     "rem",
     "reshape",

@@ -20,6 +20,7 @@ from funcgrad.ops import (
     select,
     shape,
     sort,
+    window,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "select",
     "shape",
     "sort",
+    "window",
 ]
