@@ -13,8 +13,8 @@ from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.numpy._axes import axis_of
 from funcgrad.numpy._promote import as_value, binary, common_inexact, operand
 from funcgrad.numpy.arithmetic import clip
-from funcgrad.numpy.elementwise import tanh as _tanh
 from funcgrad.numpy.structure import cut
+from funcgrad.numpy.trigonometric import tanh as _tanh
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.trace.value import aval_of

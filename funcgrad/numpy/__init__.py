@@ -22,9 +22,12 @@ from funcgrad.numpy import (
     elementwise,
     fft,
     files,
+    floats,
+    integers,
     interpolation,
     join,
     linalg,
+    logarithms,
     methods,
     operators,
     padding,
@@ -36,6 +39,7 @@ from funcgrad.numpy import (
     sorting,
     statistics,
     structure,
+    trigonometric,
 )
 from funcgrad.numpy.arithmetic import *
 from funcgrad.numpy.compare import *
@@ -48,8 +52,11 @@ from funcgrad.numpy.dtypes import *
 from funcgrad.numpy.einstein import *
 from funcgrad.numpy.elementwise import *
 from funcgrad.numpy.files import *
+from funcgrad.numpy.floats import *
+from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
+from funcgrad.numpy.logarithms import *
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.reductions import *
@@ -58,6 +65,7 @@ from funcgrad.numpy.sets import *
 from funcgrad.numpy.sorting import *
 from funcgrad.numpy.statistics import *
 from funcgrad.numpy.structure import *
+from funcgrad.numpy.trigonometric import *
 
 bool = bool_
 
@@ -73,8 +81,11 @@ __all__ += dtypes.__all__
 __all__ += einstein.__all__
 __all__ += elementwise.__all__
 __all__ += files.__all__
+__all__ += floats.__all__
+__all__ += integers.__all__
 __all__ += interpolation.__all__
 __all__ += join.__all__
+__all__ += logarithms.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += reductions.__all__
@@ -83,6 +94,7 @@ __all__ += sets.__all__
 __all__ += sorting.__all__
 __all__ += statistics.__all__
 __all__ += structure.__all__
+__all__ += trigonometric.__all__
 operators.install()
 methods.install(sys.modules[__name__])
 protocol.install(sys.modules[__name__])

@@ -1,6 +1,7 @@
 """How a row of a table becomes a public function: promotion of one kind, one primitive, a docstring.
 
-In: a name, an operator, a sentence. Out: a function with NumPy's signature. Used by `elementwise.py` and `compare.py`.
+In: a name, an operator, a sentence, an example (its arguments, and what is printed). Out: a function with NumPy's
+signature. Used by `elementwise.py`, `arithmetic.py` and `compare.py`.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ Returns: an array of the shape of x, in its dtype.
 Raises: TypeError for sequences and other objects that are not arrays; use `fnp.asarray` first.
 
 >>> fnp.{name}({sample})
+{shows}
 """
 
 _SAME_DOC = """{doc}
@@ -36,6 +38,7 @@ Returns: an array of the shape of x{result}.
 Raises: TypeError for sequences and for dtypes that the operation does not take.
 
 >>> fnp.{name}({sample})
+{shows}
 """
 
 _BINARY_DOC = """{doc}
@@ -45,27 +48,29 @@ Returns: an array of the broadcast shape{result}.
 Raises: ShapeError where the shapes do not broadcast; TypeError for sequences.
 
 >>> fnp.{name}({sample})
+{shows}
 """
 
 
-def unary_float(name: str, op: Callable[..., Any], doc: str, sample: str = "0.5") -> Callable[..., Any]:
+def unary_float(name: str, op: Callable[..., Any], doc: str, sample: str, shows: str) -> Callable[..., Any]:
     """f(x, /) of a float or complex x; bool and integers are converted."""
 
     def f(x: Any, /) -> Any:
         return unary_inexact(op, x, name)
 
-    return _named(f, name, _FLOAT_DOC.format(doc=doc, name=name, sample=sample))
+    return _named(f, name, _FLOAT_DOC.format(doc=doc, name=name, sample=sample, shows=shows))
 
 
 def unary_same(
     name: str,
     op: Callable[..., Any],
     doc: str,
+    sample: str,
+    shows: str,
     *,
     allowed: frozenset = dt.NUMBERS,
     bools: Callable[..., Any] | None = None,
     result: str = ", in its dtype",
-    sample: str = "-1.5",
 ) -> Callable[..., Any]:
     """f(x, /) in x's own dtype. `bools` is what happens to booleans (None: they are not allowed)."""
 
@@ -80,7 +85,8 @@ def unary_same(
         raise wrong_dtype(name, x, allowed)
 
     kinds = "" if dt.INEXACT <= allowed else " that is bool or integer"
-    return _named(f, name, _SAME_DOC.format(doc=doc, name=name, sample=sample, allowed=kinds, result=result))
+    doc = _SAME_DOC.format(doc=doc, name=name, sample=sample, shows=shows, allowed=kinds, result=result)
+    return _named(f, name, doc)
 
 
 def wrong_dtype(name: str, x: Any, allowed: frozenset, fix: str = "x.astype('float32')") -> DtypeError:
@@ -89,6 +95,12 @@ def wrong_dtype(name: str, x: Any, allowed: frozenset, fix: str = "x.astype('flo
     return DtypeError(
         message(f"fnp.{name}: got {aval_of(x).str_short()}", f"dtypes {names}", f"convert first, for example with {fix}")
     )
+
+
+def no_complex(name: str, x: Any) -> None:
+    """Raises where x is complex."""
+    if aval_of(x).dtype in dt.COMPLEXES:
+        raise wrong_dtype(name, x, dt.REALS, "x.real")
 
 
 def _two(apply: Callable[..., Any], op: Callable[..., Any], name: str, letters: bool) -> Callable[..., Any]:
@@ -104,26 +116,28 @@ def _two(apply: Callable[..., Any], op: Callable[..., Any], name: str, letters: 
 
 
 def binary_float(
-    name: str, op: Callable[..., Any], doc: str, sample: str = "1.0, 2.0", *, letters: bool = False
+    name: str, op: Callable[..., Any], doc: str, sample: str, shows: str, *, letters: bool = False
 ) -> Callable[..., Any]:
     """f(x1, x2, /) in their common float or complex dtype."""
     f = _two(binary_inexact, op, name, letters)
     a, b = ("x", "y") if letters else ("x1", "x2")
 
     kind = ", integers to the default float"
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind=kind, result="", sample=sample))
+    doc = _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind=kind, result="", sample=sample, shows=shows)
+    return _named(f, name, doc)
 
 
 def binary_same(
-    name: str, op: Callable[..., Any], doc: str, *, result: str = "", sample: str = "1.0, 2.0", letters: bool = False
+    name: str, op: Callable[..., Any], doc: str, sample: str, shows: str, *, result: str = "", letters: bool = False
 ) -> Callable[..., Any]:
     """f(x1, x2, /) in their common dtype."""
     f = _two(binary, op, name, letters)
     a, b = ("x", "y") if letters else ("x1", "x2")
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind="", result=result, sample=sample))
+    doc = _BINARY_DOC.format(doc=doc, name=name, a=a, b=b, kind="", result=result, sample=sample, shows=shows)
+    return _named(f, name, doc)
 
 
-def binary_compare(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def binary_compare(name: str, op: Callable[..., Any], doc: str, sample: str, shows: str) -> Callable[..., Any]:
     """f(x, y, /) -> bool."""
 
     def f(x: Any, y: Any, /) -> Any:
@@ -135,11 +149,12 @@ def binary_compare(name: str, op: Callable[..., Any], doc: str) -> Callable[...,
             return binary(op, wide, other, name)
 
     result = ", of dtype bool"
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x", b="y", kind="", result=result, sample="1, 2"))
+    doc = _BINARY_DOC.format(doc=doc, name=name, a="x", b="y", kind="", result=result, sample=sample, shows=shows)
+    return _named(f, name, doc)
 
 
 def binary_ufunc(
-    name: str, op: Callable[..., Any], doc: str, *, inexact: bool = False, result: str = "", sample: str = "1.0, 2.0"
+    name: str, op: Callable[..., Any], doc: str, sample: str, shows: str, *, inexact: bool = False, result: str = ""
 ) -> Callable[..., Any]:
     """f(*args, out=None, where=None) of exactly two arguments: NumPy's ufunc signature."""
     apply = binary_inexact if inexact else binary
@@ -151,4 +166,6 @@ def binary_ufunc(
             raise TypeError(message(f"fnp.{name}: got {len(args)} arguments", "two arrays or scalars", f"fnp.{name}(x1, x2)"))
         return apply(op, args[0], args[1], name)
 
-    return _named(f, name, _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind="", result=result, sample=sample))
+    kind = ", integers to the default float" if inexact else ""
+    doc = _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind=kind, result=result, sample=sample, shows=shows)
+    return _named(f, name, doc)

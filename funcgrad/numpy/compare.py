@@ -1,4 +1,4 @@
-"""Comparisons, logic, bits, and tests of numbers: equal, less, logical_and, bitwise_and, isnan, isclose, array_equal ..."""
+"""Comparisons, logic, and tests of numbers: equal, less, logical_and, isnan, isclose, array_equal ..."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,17 +7,9 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, message
-from funcgrad.numpy._promote import (
-    as_value,
-    binary,
-    check_unsupported,
-    common_shape,
-    operand,
-    scalar_array,
-    unify,
-)
-from funcgrad.numpy._table import binary_compare, binary_same, binary_ufunc, unary_same, wrong_dtype
+from funcgrad.core.errors import ShapeError, message
+from funcgrad.numpy._promote import as_value, binary, check_unsupported, common_shape, operand, scalar_array, unify
+from funcgrad.numpy._table import binary_compare, wrong_dtype
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
 from funcgrad.ops.bits import random_unwrap
@@ -25,12 +17,9 @@ from funcgrad.ops.reduce import reduce_and
 from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
-    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isclose", "iscomplex",
-    "iscomplexobj", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "iterable",
-    "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "right_shift",
-    "signbit",
+    "allclose", "array_equal", "array_equiv", "equal", "greater", "greater_equal", "isclose", "iscomplex", "iscomplexobj",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "iterable", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit",
 ]  # fmt: skip
 
 # --- comparisons --------------------------------------------------------------------------------------------------------
@@ -61,12 +50,32 @@ def _alike(op: Callable[..., Any]) -> Callable[..., Any]:
     return compare
 
 
-equal = binary_compare("equal", _alike(ew.eq), "Whether x == y.")
-not_equal = binary_compare("not_equal", _alike(ew.ne), "Whether x != y; True where one of them is NaN.")
-less = binary_compare("less", _ordered(ew.lt), "Whether x < y.")
-less_equal = binary_compare("less_equal", _ordered(ew.le), "Whether x <= y.")
-greater = binary_compare("greater", _ordered(ew.gt), "Whether x > y.")
-greater_equal = binary_compare("greater_equal", _ordered(ew.ge), "Whether x >= y.")
+equal = binary_compare(
+    "equal", _alike(ew.eq), "Whether x == y.", "fnp.array([1, 2, 3]), 2", "Array([False,  True, False], dtype=bool)"
+)
+not_equal = binary_compare(
+    "not_equal",
+    _alike(ew.ne),
+    "Whether x != y; True where one of them is NaN.",
+    "fnp.array([1.0, fnp.nan]), fnp.array([1.0, fnp.nan])",
+    "Array([False,  True], dtype=bool)",
+)
+less = binary_compare(
+    "less", _ordered(ew.lt), "Whether x < y.", "fnp.array([1, 2, 3]), 2", "Array([ True, False, False], dtype=bool)"
+)
+less_equal = binary_compare(
+    "less_equal", _ordered(ew.le), "Whether x <= y.", "fnp.array([1, 2, 3]), 2", "Array([ True,  True, False], dtype=bool)"
+)
+greater = binary_compare(
+    "greater",
+    _ordered(ew.gt),
+    "Whether x > y.",
+    "fnp.array([1, 2, 3]), fnp.array([[1], [2]])",
+    "Array([[False,  True,  True],\n       [False, False,  True]], dtype=bool)",
+)
+greater_equal = binary_compare(
+    "greater_equal", _ordered(ew.ge), "Whether x >= y.", "fnp.array([1.0, fnp.nan]), 1", "Array([ True, False], dtype=bool)"
+)
 
 # --- logic: of whether numbers are not zero -------------------------------------------------------------------------------
 
@@ -78,7 +87,7 @@ def truth(x: Any) -> Any:
     return x if x.aval.dtype == dt.bool_ else ew.ne(x, like(x, 0))
 
 
-def _logical(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _logical(name: str, op: Callable[..., Any], doc: str, sample: str, shows: str) -> Callable[..., Any]:
     def f(*args: Any, out: Any = None, where: Any = None) -> Any:
         if out is not None or where is not None:
             check_unsupported(name, out=out, where=where)
@@ -90,84 +99,40 @@ def _logical(name: str, op: Callable[..., Any], doc: str) -> Callable[..., Any]:
     f.__name__ = f.__qualname__ = name
     f.__module__ = "funcgrad.numpy"
     args = "Args: x1, x2: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape."
-    f.__doc__ = f"{doc}\n\n{args}\n\n>>> fnp.{name}(True, 0)\n"
+    f.__doc__ = f"{doc}\n\n{args}\n\n>>> fnp.{name}({sample})\n{shows}\n"
     return f
 
 
-logical_and = _logical("logical_and", ew.and_, "Whether both are not zero.")
-logical_or = _logical("logical_or", ew.or_, "Whether one of them is not zero.")
-logical_xor = _logical("logical_xor", ew.xor, "Whether exactly one of them is not zero.")
+logical_and = _logical(
+    "logical_and",
+    ew.and_,
+    "Whether both are not zero.",
+    "fnp.array([0, 1, 2]), fnp.array([1, 0, 3])",
+    "Array([False, False,  True], dtype=bool)",
+)
+logical_or = _logical(
+    "logical_or",
+    ew.or_,
+    "Whether one of them is not zero.",
+    "fnp.array([0, 1, 0]), fnp.array([2.5, 0.0, 0.0])",
+    "Array([ True,  True, False], dtype=bool)",
+)
+logical_xor = _logical(
+    "logical_xor",
+    ew.xor,
+    "Whether exactly one of them is not zero.",
+    "fnp.array([0, 1, 2]), True",
+    "Array([ True, False, False], dtype=bool)",
+)
 
 
 def logical_not(x: Any, /) -> Any:
-    """Whether x is zero, as bool of the shape of x."""
+    """Whether x is zero, as bool of the shape of x.
+
+    >>> fnp.logical_not(fnp.array([0.0, 0.5, fnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     return ew.not_(truth(operand(x, "logical_not", "x")))
-
-
-# --- bits -----------------------------------------------------------------------------------------------------------------
-
-_BITS = dt.INTEGERS | dt.BOOLS
-
-
-def _of_bits(
-    name: str, op: Callable[..., Any], fix: str = "fnp.logical_and and its relatives, or x.astype(int)"
-) -> Callable[..., Any]:
-    def checked(x: Any, *ys: Any) -> Any:
-        if aval_of(x).dtype not in _BITS:
-            raise DtypeError(message(f"fnp.{name}: got {aval_of(x).str_short()}", "integers and booleans", fix))
-        return op(x, *ys)
-
-    return checked
-
-
-bitwise_and = binary_ufunc(
-    "bitwise_and", _of_bits("bitwise_and (&)", ew.and_), "Bits that are set in both (of booleans: and).", sample="6, 3"
-)
-bitwise_or = binary_ufunc(
-    "bitwise_or", _of_bits("bitwise_or (|)", ew.or_), "Bits that are set in one (of booleans: or).", sample="6, 3"
-)
-bitwise_xor = binary_ufunc("bitwise_xor", _of_bits("bitwise_xor (^)", ew.xor), "Bits that are set in exactly one.", sample="6, 3")
-invert = unary_same("invert", ew.not_, "All bits flipped (of booleans: not).", allowed=_BITS, sample="6")
-bitwise_not = bitwise_invert = invert
-
-
-def _shift(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(x: Any, n: Any) -> Any:
-        if aval_of(x).dtype == dt.bool_:
-            x, n = [v.astype(dt.int64) if isinstance(v, Value) else np.int64(v) for v in (x, n)]
-        return op(x, n)
-
-    return _of_bits(name, checked, "x.astype(int)")
-
-
-def _right(x: Any, n: Any) -> Any:
-    return (ew.shift_right_logical if aval_of(x).dtype in dt.UNSIGNED else ew.shift_right_arithmetic)(x, n)
-
-
-left_shift = binary_same(
-    "left_shift", _shift("left_shift (<<)", ew.shift_left), "x1 with its bits moved x2 places up.", sample="1, 3", letters=True
-)
-
-
-bitwise_left_shift = left_shift
-right_shift = binary_same(
-    "right_shift",
-    _shift("right_shift (>>)", _right),
-    "x1 with its bits moved x2 places down; signed numbers keep their sign.",
-    sample="8, 3",
-)
-bitwise_right_shift = right_shift
-
-
-def bitwise_count(x: Any, /) -> Any:
-    """The number of ones in the bits of |x|, uint8."""
-    v = operand(x, "bitwise_count", "x")
-    if aval_of(v).dtype not in _BITS:
-        raise wrong_dtype("bitwise_count", v, _BITS, "x.astype(int)")
-    if aval_of(v).dtype == dt.bool_:
-        return ew.convert(as_value(v, "bitwise_count"), dt.uint8)
-    v = ew.abs(v) if aval_of(v).dtype in dt.SIGNED else v
-    return ew.convert(ew.population_count(v), dt.uint8)
 
 
 # --- tests of numbers -----------------------------------------------------------------------------------------------------
@@ -186,12 +151,20 @@ def _parts(op: Callable[..., Any], join: Callable[..., Any], exact: bool, name: 
 
 
 def isnan(x: Any, /) -> Any:
-    """Whether x is NaN; bool of the shape of x."""
+    """Whether x is NaN; bool of the shape of x.
+
+    >>> fnp.isnan(fnp.array([1.0, fnp.nan, fnp.inf]))
+    Array([False,  True, False], dtype=bool)
+    """
     return _parts(lambda v: ew.ne(v, v), ew.or_, False, "isnan", x)
 
 
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor NaN; bool of the shape of x."""
+    """Whether x is neither infinite nor NaN; bool of the shape of x. Of complex x: whether both parts are.
+
+    >>> fnp.isfinite(fnp.array([1.0, fnp.nan, -fnp.inf]))
+    Array([ True, False, False], dtype=bool)
+    """
     return _parts(ew.is_finite, ew.and_, True, "isfinite", x)
 
 
@@ -200,7 +173,11 @@ def _is_infinite(v: Any) -> Any:
 
 
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite; bool of the shape of x."""
+    """Whether x is infinite; bool of the shape of x. Of complex x: whether one part is.
+
+    >>> fnp.isinf(fnp.array([1.0, fnp.nan, -fnp.inf]))
+    Array([False, False,  True], dtype=bool)
+    """
     return _parts(_is_infinite, ew.or_, False, "isinf", x)
 
 
@@ -213,17 +190,29 @@ def _one_sided(name: str, x: Any, out: Any, sign: float) -> Any:
 
 
 def isposinf(x: Any, /, out: Any = None) -> Any:
-    """Whether real x is +inf; bool of the shape of x."""
+    """Whether real x is +inf; bool of the shape of x. Raises TypeError for complex x.
+
+    >>> fnp.isposinf(fnp.array([fnp.inf, -fnp.inf, 0.0]))
+    Array([ True, False, False], dtype=bool)
+    """
     return _one_sided("isposinf", x, out, 1.0)
 
 
 def isneginf(x: Any, /, out: Any = None) -> Any:
-    """Whether real x is -inf; bool of the shape of x."""
+    """Whether real x is -inf; bool of the shape of x. Raises TypeError for complex x.
+
+    >>> fnp.isneginf(fnp.array([fnp.inf, -fnp.inf, 0.0]))
+    Array([False,  True, False], dtype=bool)
+    """
     return _one_sided("isneginf", x, out, -1.0)
 
 
 def signbit(x: Any, /) -> Any:
-    """Whether the sign of real x is minus, also of -0.0 and NaN; bool of the shape of x."""
+    """Whether the sign of real x is minus, also of -0.0 and NaN; bool of the shape of x. Raises TypeError for complex x.
+
+    >>> fnp.signbit(fnp.array([-1.0, -0.0, 0.0, 2.0]))
+    Array([ True,  True, False, False], dtype=bool)
+    """
     v = operand(x, "signbit", "x")
     dtype = aval_of(v).dtype
     if dtype in dt.COMPLEXES:
@@ -236,13 +225,21 @@ def signbit(x: Any, /) -> Any:
 
 
 def iscomplex(x: Any) -> Any:
-    """Whether the imaginary part is not 0; bool of the shape of x."""
+    """Whether the imaginary part is not 0; bool of the shape of x.
+
+    >>> fnp.iscomplex(fnp.array([1 + 2j, 3 + 0j]))
+    Array([ True, False], dtype=bool)
+    """
     v = as_value(x, "iscomplex", "x")
     return ew.ne(ew.imag(v), like(ew.imag(v), 0)) if v.dtype in dt.COMPLEXES else full(v.shape, np.False_)
 
 
 def isreal(x: Any) -> Any:
-    """Whether the imaginary part is 0; bool of the shape of x."""
+    """Whether the imaginary part is 0; bool of the shape of x.
+
+    >>> fnp.isreal(fnp.array([1 + 2j, 3 + 0j]))
+    Array([False,  True], dtype=bool)
+    """
     return ew.not_(iscomplex(x))
 
 
@@ -251,22 +248,38 @@ def _dtype_of(x: Any) -> np.dtype:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether x has a complex dtype (a Python bool)."""
+    """Whether x has a complex dtype (a Python bool), whatever its numbers are.
+
+    >>> fnp.iscomplexobj(fnp.array([3 + 0j])), fnp.iscomplexobj(3.0)
+    (True, False)
+    """
     return _dtype_of(x) in dt.COMPLEXES
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether x has no complex dtype (a Python bool)."""
+    """Whether x has no complex dtype (a Python bool), whatever its numbers are.
+
+    >>> fnp.isrealobj(fnp.array([3 + 0j])), fnp.isrealobj(3.0)
+    (False, True)
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether `element` is a Python or NumPy scalar, or an array without axes."""
+    """Whether `element` is a Python or NumPy scalar, or an array without axes.
+
+    >>> fnp.isscalar(2.5), fnp.isscalar(fnp.array(2.5)), fnp.isscalar(fnp.array([2.5]))
+    (True, True, False)
+    """
     return np.isscalar(element) or isinstance(element, (Value, np.ndarray)) and element.ndim == 0
 
 
 def iterable(y: Any) -> bool:
-    """Whether y can be iterated over (arrays with axes can)."""
+    """Whether y can be iterated over (arrays with axes can).
+
+    >>> fnp.iterable(fnp.arange(3)), fnp.iterable(fnp.array(3))
+    (True, False)
+    """
     return y.ndim > 0 if isinstance(y, Value) else bool(np.iterable(y))
 
 
@@ -275,7 +288,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
 
     Args: a, b: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape.
 
-    >>> fnp.isclose(1.0, 1.0 + 1e-7)
+    >>> fnp.isclose(np.array([1.0, 1.0, np.nan]), np.array([1.0 + 1e-7, 1.1, np.nan]))
+    Array([ True, False, False], dtype=bool)
     """
     x, y = unify("isclose", a, b)
     same = ew.eq(x, y)
@@ -293,12 +307,24 @@ def _all(x: Any) -> Any:
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
-    """Whether all elements are close, as `isclose` says; a bool scalar."""
+    """Whether all elements are close, as `isclose` says; a bool scalar.
+
+    >>> fnp.allclose(np.array([1.0, 1e-10]), np.array([1.0 + 1e-7, 0.0]))
+    Array(True, dtype=bool)
+    >>> fnp.allclose(np.array([1.0]), np.array([1.1]), atol=0.2)
+    Array(True, dtype=bool)
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether shapes and elements are equal; a bool scalar. equal_nan: NaN equals NaN."""
+    """Whether shapes and elements are equal; a bool scalar. equal_nan: NaN equals NaN.
+
+    >>> fnp.array_equal(fnp.arange(3), fnp.array([0.0, 1.0, 2.0]))
+    Array(True, dtype=bool)
+    >>> fnp.array_equal(fnp.arange(3), fnp.arange(3)[None])
+    Array(False, dtype=bool)
+    """
     x, y = as_value(a1, "array_equal", "a1"), as_value(a2, "array_equal", "a2")
     if x.shape != y.shape:
         return from_numpy(np.False_)
@@ -307,7 +333,13 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether the arrays are equal after broadcasting; False where they do not broadcast."""
+    """Whether the arrays are equal after broadcasting; False where they do not broadcast.
+
+    >>> fnp.array_equiv(fnp.arange(3), fnp.arange(3)[None])
+    Array(True, dtype=bool)
+    >>> fnp.array_equiv(fnp.arange(3), fnp.arange(4))
+    Array(False, dtype=bool)
+    """
     x, y = as_value(a1, "array_equiv", "a1"), as_value(a2, "array_equiv", "a2")
     try:
         return _all(equal(x, y))

@@ -23,7 +23,7 @@ from funcgrad.core.errors import (
     describe,
     message,
 )
-from funcgrad.numpy import arithmetic, compare, contract, elementwise
+from funcgrad.numpy import arithmetic, compare, contract, elementwise, integers
 from funcgrad.numpy._promote import NOT_FOREIGN
 from funcgrad.numpy.at import At
 from funcgrad.numpy.index import read
@@ -69,11 +69,11 @@ _OPERATORS = {
     "divmod": ("divmod", arithmetic.divmod),
     "pow": ("**", arithmetic.power),
     "matmul": ("@", contract.matmul),
-    "and": ("&", compare.bitwise_and),
-    "or": ("|", compare.bitwise_or),
-    "xor": ("^", compare.bitwise_xor),
-    "lshift": ("<<", compare.left_shift),
-    "rshift": (">>", compare.right_shift),
+    "and": ("&", integers.bitwise_and),
+    "or": ("|", integers.bitwise_or),
+    "xor": ("^", integers.bitwise_xor),
+    "lshift": ("<<", integers.left_shift),
+    "rshift": (">>", integers.right_shift),
 }
 _COMPARISONS = {
     "eq": ("==", compare.equal),
@@ -275,7 +275,7 @@ def install() -> None:
     cls.__neg__ = lambda self: elementwise.negative(self)
     cls.__pos__ = lambda self: elementwise.positive(self)
     cls.__abs__ = lambda self: elementwise.absolute(self)
-    cls.__invert__ = lambda self: compare.invert(self)
+    cls.__invert__ = lambda self: integers.invert(self)
     cls.__round__ = lambda self, ndigits=None: arithmetic.round(self, ndigits or 0)
     cls.__bool__, cls.__int__, cls.__float__, cls.__complex__ = _bool, _int, _float, _complex
     cls.__index__, cls.__len__, cls.__iter__, cls.__contains__ = _index, _len, _iter, _contains

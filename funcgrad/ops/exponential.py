@@ -1,6 +1,8 @@
 """Exponentials and logarithms, hyperbolic and inverse hyperbolic functions, logistic. Real and complex."""
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,67 @@ log = smooth(
     "the natural logarithm; of complex x with an imaginary part in (-pi, pi]",
 )
 log1p = smooth("log1p", _log1p_numpy, lambda t, out, x: div(t, _one_more(x)), _POSITIVE, "log(1 + x), exact near 0")
+
+
+def _powers_of_two(b: Any, x: Any) -> tuple[Any, Any]:
+    """x = m * 2**k as (m, k), two floats: m in [1, 2) with k >= 0, or m in [1/2, 1) with k <= 0, so that nothing cancels near
+    x = 1. Zero, infinities and NaN are themselves."""
+    d = x.dtype
+    info = np.finfo(d)
+    integer = np.dtype(f"int{d.itemsize * 8}")
+    bias = 1 - int(info.minexp)
+    tiny = b.lt(b.abs(x), info.smallest_normal)
+    m = b.select(tiny, b.mul(x, 2.0 ** (info.nmant + 2)), x)
+    k = b.sub(b.and_(b.shr_logical(b.bitcast(m, integer), info.nmant), 2**info.nexp - 1), bias)
+    k = b.min(b.select(b.lt(k, 0), b.add(k, 1), k), bias - 1)  # so that 2**-k is a normal number
+    k = b.select(b.and_(b.is_finite(x), b.ne(x, 0)), k, 0)
+    m = b.mul(m, b.bitcast(b.shl(b.sub(b.const(bias, integer), k), info.nmant), d))
+    return m, b.cast(b.select(tiny, b.sub(k, info.nmant + 2), k), d)
+
+
+def _log2_loop(b: Any, x: Any) -> Any:
+    m, k = _powers_of_two(b, x)
+    return b.add(k, b.div(b.log(m), math.log(2)))
+
+
+_LOG10_2 = Fraction("0.30102999566398119521373889472449302677")
+
+
+def _log10_loop(b: Any, x: Any) -> Any:
+    # The multiple of log10(2) in two parts, the first of which has so few bits that its product is exact: powers of 10 give
+    # whole numbers (as in FDLIBM's e_log10.c, Sun Microsystems 1993).
+    m, k = _powers_of_two(b, x)
+    places = np.finfo(x.dtype).nmant - 10
+    high = Fraction(round(_LOG10_2 * 2**places), 2**places)
+    rest = b.add(b.mul(k, float(_LOG10_2 - high)), b.mul(b.log(m), 1 / math.log(10)))
+    return b.add(rest, b.mul(k, float(high)))
+
+
+def _log10_numpy(x: np.ndarray) -> np.ndarray:
+    # NumPy's float32 log10 of 1000 is 3.0000002.
+    return np.log10(x) if x.dtype.itemsize > 4 or x.dtype in dt.COMPLEXES else np.log10(x.astype(np.float64)).astype(x.dtype)
+
+
+def _based(name: str, numpy: Callable[..., Any], loop: Callable[..., Any], base: int) -> Operator:
+    """A logarithm that is exact at the powers of its base, also of real numbers in kernels."""
+    scale = math.log(base)
+
+    def loop_complex(b: Any, z: Any) -> Any:
+        return cx.scaled(b, 1 / scale, cx.log(b, z))
+
+    return elementwise(
+        name,
+        dtypes=dt.FLOATS | dt.COMPLEXES,
+        numpy=numpy,
+        jvp=[lambda t, out, x: div(t, mul(x, like(x, scale)))],
+        loop=cx.by_kind(loop, loop_complex),
+        samples=_POSITIVE,
+        doc=f"the logarithm to base {base}",
+    )
+
+
+log2 = _based("log2", np.log2, _log2_loop, 2)
+log10 = _based("log10", _log10_numpy, _log10_loop, 10)
 
 sinh = smooth("sinh", np.sinh, lambda t, out, x: mul(t, cosh(x)), _NEAR, "the hyperbolic sine")
 cosh = smooth("cosh", np.cosh, lambda t, out, x: mul(t, sinh(x)), _NEAR, "the hyperbolic cosine")

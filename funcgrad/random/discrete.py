@@ -10,7 +10,7 @@ from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, shape_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
 from funcgrad.numpy.cumulative import cumsum
-from funcgrad.numpy.elementwise import log
+from funcgrad.numpy.logarithms import log
 from funcgrad.numpy.reductions import argmax
 from funcgrad.numpy.selection import take
 from funcgrad.numpy.sorting import searchsorted

@@ -22,7 +22,7 @@ from funcgrad.ir.primitive import Primitive
 from funcgrad.ops._family import add, add_tangents, like, zeros_like
 from funcgrad.ops.arithmetic import div, mul, neg, rsqrt, sqrt, square, sub
 from funcgrad.ops.contract import dot_general
-from funcgrad.ops.exponential import acosh, asinh, atanh, cosh, exp, expm1, log, log1p, logistic, sinh, tanh
+from funcgrad.ops.exponential import acosh, asinh, atanh, cosh, exp, expm1, log, log1p, log2, log10, logistic, sinh, tanh
 from funcgrad.ops.powers import cbrt, integer_pow, pow_
 from funcgrad.ops.special import erf, erfc
 from funcgrad.ops.trigonometric import acos, asin, atan, cos, sin, tan
@@ -362,6 +362,8 @@ RULES: dict[Primitive, Callable[..., Series]] = {
     expm1: lambda x: [expm1(x[0]), *_exp(x)[1:]],
     log: _log,
     log1p: lambda x: _logarithm(log1p(x[0]), shifted(x, 1)),
+    log2: lambda x: [log2(x[0]), *[scaled(c, 1 / math.log(2)) for c in _log(x)[1:]]],
+    log10: lambda x: [log10(x[0]), *[scaled(c, 1 / math.log(10)) for c in _log(x)[1:]]],
     sqrt: _sqrt,
     rsqrt: _rsqrt,
     cbrt: lambda x: power(cbrt(x[0]), x, 1 / 3),

@@ -361,3 +361,36 @@ def test_traced_roll():
     x = np.arange(10.0).reshape(2, 5)
     for k in (-7, 0, 3):
         same(fg.jit(lambda x, k: fnp.roll(x, k, 1))(x, k), np.roll(x, k, 1))
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name, base, powers", [("log2", 2.0, (-120, 120)), ("log10", 10.0, (0, 11)), ("cbrt", None, (0, 100))])
+def test_exact_results(name, base, powers, dtype, compiled):
+    k = np.arange(*powers).astype(dtype)
+    x = k**3 if base is None else np.array([base**n for n in range(*powers)], dtype)
+    f = getattr(fnp, name)
+    np.testing.assert_array_equal((fg.jit(f) if compiled else f)(x), k)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["log2", "log10"])
+def test_logarithms_over_the_whole_range(name, dtype):
+    info = np.finfo(dtype)
+    edges = [
+        0.0,
+        -1.0,
+        np.nan,
+        np.inf,
+        -np.inf,
+        info.smallest_subnormal,
+        info.smallest_normal,
+        info.max,
+        1 - info.epsneg,
+        1 + info.eps,
+    ]
+    span = np.log(float(info.max)) * 0.99
+    x = np.concatenate([np.array(edges, dtype), np.exp(RNG.uniform(-span, span, 5000)).astype(dtype)])
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x.astype(np.longdouble)).astype(dtype)
+    np.testing.assert_allclose(fg.jit(getattr(fnp, name))(x), expected, rtol=3 * info.eps)
