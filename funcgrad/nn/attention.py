@@ -134,15 +134,22 @@ def dot_product_attention(
 ) -> Any:  # fmt: skip
     """softmax(query key^T * scale + bias) value, for each head.
 
-    Args: query: (B, T, N, H) or (T, N, H). key, value: (B, S, K, H) or (S, K, H), N a multiple of K (groups of query heads
-    share one of
-    theirs). bias: added to the logits, broadcastable to (B, N, T, S). mask: booleans of such a shape, True where attention is
-    allowed. scale: 1 / sqrt(H) without one. is_causal: query t attends to keys up to t. query_seq_lengths,
-    key_value_seq_lengths: (B,) integers;
-    what lies beyond is padding. local_window_size: (left, right) or an integer: how far from its own place a query sees.
-    implementation: None or "xla"; there is one. return_residual: also give the logsumexp of the logits, (B, T, N), without
-    gradient.
-    Returns: an array of the shape and dtype of query (its last axis that of value).
+    Args: query: (B, T, N, H) or (T, N, H). key, value: (B, S, K, H) or (S, K, H), N a multiple of K (groups of query heads share
+    one of theirs). bias: added to the logits, broadcastable to (B, N, T, S). mask: booleans of such a shape, True where
+    attention is allowed. scale: 1 / sqrt(H) without one. is_causal: query t attends to keys up to t. query_seq_lengths,
+    key_value_seq_lengths: (B,) integers; what lies beyond is padding. local_window_size: (left, right) or an integer: how far
+    from its own place a query sees. implementation: None or "xla"; there is one. return_residual: also give the logsumexp of the
+    logits, (B, T, N), without gradient. Returns: an array of the shape and dtype of query (its last axis that of value).
+
+    >>> x = fnp.arange(6.0).reshape(3, 1, 2)  # three places, one head, two features
+    >>> nn.dot_product_attention(fnp.zeros((3, 1, 2)), x, x)[:, 0]  # no preference: the mean of all values
+    Array([[2., 3.],
+           [2., 3.],
+           [2., 3.]], dtype=float32)
+    >>> nn.dot_product_attention(fnp.zeros((3, 1, 2)), x, x, is_causal=True)[:, 0]
+    Array([[0., 1.],
+           [1., 2.],
+           [2., 3.]], dtype=float32)
     """
     if implementation not in (None, "xla"):
         raise UsageError(

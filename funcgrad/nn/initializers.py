@@ -28,7 +28,12 @@ __all__ = [
 
 
 class Initializer(Protocol):
-    """What the functions of this module give: `init(key, shape, dtype=..., out_sharding=None)` -> array."""
+    """What the functions of this module give: `init(key, shape, dtype=..., out_sharding=None)` -> array.
+
+    >>> init: nn.initializers.Initializer = nn.initializers.constant(0.5)
+    >>> init(random.key(0), (2,))
+    Array([0.5, 0.5], dtype=float32)
+    """
 
     def __call__(self, key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any: ...
 
@@ -48,13 +53,21 @@ def _inexact(name: str, dtype: Any) -> np.dtype:
 
 
 def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Zeros; an initializer itself. The key is not used."""
+    """Zeros; an initializer itself. The key is not used.
+
+    >>> nn.initializers.zeros(random.key(0), (2, 3)).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     _no_sharding(out_sharding)
     return full(shape, 0, dt.default_float() if dtype is None else dtype)
 
 
 def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Ones; an initializer itself. The key is not used."""
+    """Ones; an initializer itself. The key is not used.
+
+    >>> nn.initializers.ones(random.key(0), (2,), np.float16)
+    Array([1., 1.], dtype=float16)
+    """
     _no_sharding(out_sharding)
     return full(shape, 1, dt.default_float() if dtype is None else dtype)
 
@@ -70,7 +83,11 @@ def _drawing(draw: Callable[[Any, tuple[int, ...], np.dtype], Any], name: str, d
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """Every parameter is `value` (a scalar, or an array that broadcasts)."""
+    """Every parameter is `value` (a scalar, or an array that broadcasts).
+
+    >>> nn.initializers.constant(fnp.array([1.0, 2.0]))(random.key(0), (3, 2)).tolist()
+    [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]
+    """
 
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
         _no_sharding(out_sharding)
@@ -80,17 +97,32 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 
 def uniform(scale: Any = 0.01, dtype: Any = None) -> Initializer:
-    """Uniform in [0, scale)."""
+    """Uniform in [0, scale).
+
+    >>> nn.initializers.uniform(scale=0.5)(random.key(0), (2, 2))
+    Array([[0.4738335 , 0.48928994],
+           [0.16614574, 0.23433423]], dtype=float32)
+    """
     return _drawing(lambda key, shape, d: multiply(random.uniform(key, shape, d), scale), "uniform", dtype)
 
 
 def normal(stddev: Any = 0.01, dtype: Any = None) -> Initializer:
-    """Normal with mean 0 and this standard deviation."""
+    """Normal with mean 0 and this standard deviation.
+
+    >>> nn.initializers.normal(stddev=0.1)(random.key(0), (2, 2))
+    Array([[ 0.16226421,  0.20252648],
+           [-0.04335944, -0.00786174]], dtype=float32)
+    """
     return _drawing(lambda key, shape, d: multiply(random.normal(key, shape, d), stddev), "normal", dtype)
 
 
 def truncated_normal(stddev: Any = 0.01, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
-    """Normal numbers between `lower` and `upper`, times stddev (the cut makes their deviation smaller than that)."""
+    """Normal numbers between `lower` and `upper`, times stddev (the cut makes their deviation smaller than that).
+
+    >>> x = nn.initializers.truncated_normal(stddev=0.1, lower=-1.0, upper=1.0)(random.key(0), (1000,))
+    >>> bool(fnp.abs(x).max() <= 0.1)
+    True
+    """
     return _drawing(
         lambda key, shape, d: multiply(random.truncated_normal(key, lower, upper, shape, d), stddev), "truncated_normal", dtype
     )
@@ -127,7 +159,12 @@ def variance_scaling(
 ) -> Initializer:
     """Draws of variance scale / n, n by `mode`: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg".
 
-    distribution: "uniform", "normal", or "truncated_normal" (cut at two standard deviations).
+    distribution: "uniform", "normal", or "truncated_normal" (cut at two standard deviations). in_axis, out_axis, batch_axis: axes
+    (an integer or several) that count as inputs, outputs and separate layers.
+
+    >>> init = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+    >>> init(random.key(0), (400, 100)).std().round(3)  # 1 / sqrt(400)
+    Array(0.05, dtype=float32)
     """
     if mode not in ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"):
         raise UsageError(
@@ -193,29 +230,100 @@ def _complex_draw(key: Any, shape: tuple[int, ...], d: np.dtype, real: np.dtype,
     )
 
 
-def _scaled(scale: float, mode: str, distribution: str, doc: str) -> Callable[..., Initializer]:
+def _scaled(name: str, scale: float, mode: str, distribution: str, doc: str, example: str) -> Callable[..., Initializer]:
     def make(in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = (), dtype: Any = None) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
-    make.__doc__ = doc
+    make.__name__ = make.__qualname__ = name
     make.__module__ = "funcgrad.nn.initializers"
+    make.__doc__ = f"{doc} Arguments as for `variance_scaling`.\n{example}"
     return make
 
 
-glorot_uniform = _scaled(1.0, "fan_avg", "uniform", "Glorot's: variance 2 / (inputs + outputs), uniform.")
-glorot_normal = _scaled(1.0, "fan_avg", "truncated_normal", "Glorot's: variance 2 / (inputs + outputs), truncated normal.")
-lecun_uniform = _scaled(1.0, "fan_in", "uniform", "LeCun's: variance 1 / inputs, uniform.")
-lecun_normal = _scaled(1.0, "fan_in", "truncated_normal", "LeCun's: variance 1 / inputs, truncated normal.")
-he_uniform = _scaled(2.0, "fan_in", "uniform", "He's, for relu: variance 2 / inputs, uniform.")
-he_normal = _scaled(2.0, "fan_in", "truncated_normal", "He's, for relu: variance 2 / inputs, truncated normal.")
+glorot_uniform = _scaled(
+    "glorot_uniform",
+    1.0,
+    "fan_avg",
+    "uniform",
+    "Glorot's, also called Xavier's: variance 2 / (inputs + outputs), uniform.",
+    """
+>>> w = nn.initializers.glorot_uniform()(random.key(0), (100, 50))
+>>> bool(fnp.abs(w).max() <= np.sqrt(6 / 150))
+True
+""",
+)
+glorot_normal = _scaled(
+    "glorot_normal",
+    1.0,
+    "fan_avg",
+    "truncated_normal",
+    "Glorot's, also called Xavier's: variance 2 / (inputs + outputs), truncated normal.",
+    """
+>>> w = nn.initializers.glorot_normal()(random.key(0), (300, 100))
+>>> (w.var() * 400 / 2).round(1)
+Array(1., dtype=float32)
+""",
+)
+lecun_uniform = _scaled(
+    "lecun_uniform",
+    1.0,
+    "fan_in",
+    "uniform",
+    "LeCun's: variance 1 / inputs, uniform.",
+    """
+>>> w = nn.initializers.lecun_uniform()(random.key(0), (100, 50))
+>>> bool(fnp.abs(w).max() <= np.sqrt(3 / 100))
+True
+""",
+)
+lecun_normal = _scaled(
+    "lecun_normal",
+    1.0,
+    "fan_in",
+    "truncated_normal",
+    "LeCun's: variance 1 / inputs, truncated normal.",
+    """
+>>> w = nn.initializers.lecun_normal()(random.key(0), (300, 100))
+>>> (w.var() * 300).round(1)
+Array(1., dtype=float32)
+""",
+)
+he_uniform = _scaled(
+    "he_uniform",
+    2.0,
+    "fan_in",
+    "uniform",
+    "He's, for relu, also called Kaiming's: variance 2 / inputs, uniform.",
+    """
+>>> w = nn.initializers.he_uniform()(random.key(0), (100, 50))
+>>> bool(fnp.abs(w).max() <= np.sqrt(6 / 100))
+True
+""",
+)
+he_normal = _scaled(
+    "he_normal",
+    2.0,
+    "fan_in",
+    "truncated_normal",
+    "He's, for relu, also called Kaiming's: variance 2 / inputs, truncated normal.",
+    """
+>>> kernel = nn.initializers.he_normal()(random.key(0), (3, 3, 50, 100))  # the window counts: 9 * 50 inputs
+>>> (kernel.var() * 450 / 2).round(1)
+Array(1., dtype=float32)
+""",
+)
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
-for _name in ("glorot_uniform", "glorot_normal", "lecun_uniform", "lecun_normal", "he_uniform", "he_normal"):
-    globals()[_name].__name__ = globals()[_name].__qualname__ = _name
 
 
 def orthogonal(scale: Any = 1.0, column_axis: Any = -1, dtype: Any = None) -> Initializer:
-    """Uniform orthogonal matrices times scale (Saxe et al., 2013): the axes but `column_axis` are taken together as rows."""
+    """Uniform orthogonal matrices times scale (Saxe et al., 2013): the axes but `column_axis` are taken together as rows.
+
+    >>> q = nn.initializers.orthogonal()(random.key(0), (3, 2))
+    >>> fnp.abs(q.T @ q).round(3)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
 
     def draw(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
         if len(shape) < 2:
@@ -232,7 +340,12 @@ def orthogonal(scale: Any = 1.0, column_axis: Any = -1, dtype: Any = None) -> In
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: Any = -1, dtype: Any = None) -> Initializer:
     """Kernels of convolutions (1 to 3 spatial axes, inputs, outputs) that are 0 but for an orthogonal matrix in the middle
-    (Xiao et al., 2018); no more inputs than outputs."""
+    (Xiao et al., 2018); no more inputs than outputs.
+
+    >>> kernel = nn.initializers.delta_orthogonal()(random.key(0), (3, 2, 2))
+    >>> fnp.abs(kernel).sum((1, 2)) > 0
+    Array([False,  True, False], dtype=bool)
+    """
 
     def draw(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
         if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:

@@ -1,6 +1,6 @@
 """Functions along an axis: softmax, log_softmax, logsumexp, logmeanexp, standardize, one_hot.
 
-Masked elements (`where`) and rows of nothing but -inf come out as in the limit, never as NaN, and take no gradient.
+Masked elements (`where`), also rows that are masked altogether, come out as in the limit, never as NaN, and take no gradient.
 """
 
 import math
@@ -44,14 +44,16 @@ def _over(x: Any, like_: Value) -> Any:
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """exp(x) / sum(exp(x)) along `axis` (an integer, a tuple or None for all).
 
-    Args: x: real array. where: boolean mask of what takes part; the rest is 0. A row of nothing but -inf (or nothing at all)
-    is NaN
-    only where IEEE division says so: it is 0 where it is masked.
+    Args: x: real array. where: boolean mask of what takes part; the rest is 0, also where a row is masked altogether. A row of
+    nothing but -inf is NaN.
     Returns: shape and dtype of x.
 
-    >>> nn.softmax(fnp.array([1.0, 2.0, 3.0]))
+    >>> nn.softmax(np.array([1.0, 2.0, 3.0]))
+    Array([0.09003057, 0.24472847, 0.66524096], dtype=float64)
+    >>> nn.softmax(np.array([1.0, 2.0, 3.0]), where=np.array([True, True, False]))
+    Array([0.26894142, 0.73105858, 0.        ], dtype=float64)
     """
-    v = as_value(real_float(x, "softmax"), "softmax", "x")
+    v = as_value(real_float(x, "softmax"), "nn.softmax", "x")
     axes = axes_of(axis, v.ndim, "nn.softmax")
     if _empty(v, axes) or not axes:
         return v if _empty(v, axes) else full(v.shape, like(v, 1))
@@ -67,8 +69,12 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """log(softmax(x)) along `axis`, exact where softmax underflows; masked elements are -inf. Arguments as in `softmax`."""
-    v = as_value(real_float(x, "log_softmax"), "log_softmax", "x")
+    """log(softmax(x)) along `axis`, exact where softmax underflows; masked elements are -inf. Arguments as in `softmax`.
+
+    >>> nn.log_softmax(np.array([0.0, 1.0, 1000.0]))
+    Array([-1000.,  -999.,     0.], dtype=float64)
+    """
+    v = as_value(real_float(x, "log_softmax"), "nn.log_softmax", "x")
     axes = axes_of(axis, v.ndim, "nn.log_softmax")
     if _empty(v, axes) or not axes:
         return v if _empty(v, axes) else full(v.shape, like(v, 0))
@@ -89,16 +95,18 @@ def logsumexp(
     """log(sum(b * exp(a))) along `axis`, without overflow; -inf over nothing (or over -inf alone), where the gradient is 0.
 
     Args: a: real or complex array. b: weights that broadcast with a. where: boolean mask of what counts. return_sign: give the
-    pair
-    (log |sum|, sign) instead, also for negative sums, which are NaN otherwise.
+    pair (log |sum|, sign) instead, also for negative sums, which are NaN otherwise.
 
-    >>> nn.logsumexp(fnp.array([1000.0, 1000.0]))
+    >>> nn.logsumexp(np.array([1000.0, 1000.0]))
+    Array(1000.69314718, dtype=float64)
+    >>> nn.logsumexp(np.array([0.0, 0.0]), b=np.array([1.0, -3.0]), return_sign=True)
+    (Array(0.69314718, dtype=float64), Array(-1., dtype=float64))
     """
     v = inexact(a, "logsumexp")
     weights = None
     if b is not None:
-        v, weights = common_shape("logsumexp", common_inexact(as_value(v, "logsumexp"), as_value(b, "logsumexp", "b")))
-    v = as_value(v, "logsumexp")
+        v, weights = common_shape("logsumexp", common_inexact(as_value(v, "nn.logsumexp"), as_value(b, "nn.logsumexp", "b")))
+    v = as_value(v, "nn.logsumexp")
     axes = axes_of(axis, v.ndim, "nn.logsumexp")
     mask = None if where is None else _mask_for(v, where, "logsumexp")
     if weights is not None:
@@ -138,8 +146,12 @@ def _scalar_shift(real: Value) -> Any:
 
 
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """log(mean(exp(x))) along `axis`, without overflow. where: boolean mask of what counts."""
-    v = as_value(inexact(x, "logmeanexp"), "logmeanexp", "x")
+    """log(mean(exp(x))) along `axis`, without overflow. where: boolean mask of what counts.
+
+    >>> nn.logmeanexp(np.array([1000.0, 1000.0]))
+    Array(1000., dtype=float64)
+    """
+    v = as_value(inexact(x, "logmeanexp"), "nn.logmeanexp", "x")
     axes = axes_of(axis, v.ndim, "nn.logmeanexp")
     total = logsumexp(v, axes, keepdims=keepdims, where=where)
     real = total.dtype if total.dtype in dt.FLOATS else ew.real(total).dtype
@@ -167,10 +179,15 @@ def standardize(
     what counts in them. algorithm: "fast" (mean of squares minus squared mean, one pass over x) or "stable" (mean of
     squared differences).
     Returns: shape and dtype of x.
+
+    >>> nn.standardize(np.array([1.0, 2.0, 3.0]), epsilon=0.0)
+    Array([-1.22474487,  0.        ,  1.22474487], dtype=float64)
+    >>> nn.standardize(np.array([1.0, 2.0, 3.0]), mean=2.0, variance=4.0, epsilon=0.0)
+    Array([-0.5,  0. ,  0.5], dtype=float64)
     """
     if algorithm not in ("fast", "stable"):
         raise UsageError(message(f"nn.standardize: got algorithm={algorithm!r}", "'fast' or 'stable'", "algorithm='stable'"))
-    v = as_value(inexact(x, "standardize"), "standardize", "x")
+    v = as_value(inexact(x, "standardize"), "nn.standardize", "x")
     axes = axes_of(axis, v.ndim, "nn.standardize")
     center = _mean(v, axes, keepdims=True, where=where) if mean is None else _statistic(mean, "mean", v, axes)
     if variance is None:
@@ -192,7 +209,7 @@ def standardize(
 
 def _statistic(s: Any, arg: str, v: Value, axes: tuple[int, ...]) -> Any:
     """A given mean or variance with extents of 1 along the axes."""
-    out = as_value(s, "standardize", arg)
+    out = as_value(s, "nn.standardize", arg)
     if out.ndim == v.ndim - len(axes) and out.ndim != v.ndim:
         out = expand_dims(out, dimensions=axes)
     return cast(out, v.dtype)
@@ -205,8 +222,10 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> A
     Returns: the shape of x with the new axis of extent num_classes.
 
     >>> nn.one_hot(fnp.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
     """
-    v = as_value(x, "one_hot", "x")
+    v = as_value(x, "nn.one_hot", "x")
     n = static_int(num_classes, "nn.one_hot", "num_classes")
     if v.dtype not in dt.INTEGERS | dt.BOOLS | dt.FLOATS:
         raise DtypeError(message(f"nn.one_hot: got {v.aval.str_short()}", "integers", "x.astype(int)"))

@@ -31,8 +31,12 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
     """True with probability p.
 
     Args: p: a floating scalar or array. shape: that of p where it is left out. mode: "low" compares with one uniform float;
-    "high"
-    with twice its bits, for very small p.
+    "high" with twice its bits, for very small p.
+
+    >>> random.bernoulli(random.key(0), 0.25, (6,))
+    Array([False, False, False, False, False,  True], dtype=bool)
+    >>> random.bernoulli(random.key(0), fnp.array([0.0, 1.0]))
+    Array([False,  True], dtype=bool)
     """
     no_sharding("bernoulli", out_sharding)
     if mode not in ("low", "high"):
@@ -54,7 +58,11 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """1 or -1 with equal probability; dtype int64 without one."""
+    """1 or -1 with equal probability; dtype int64 without one.
+
+    >>> random.rademacher(random.key(0), (5,))
+    Array([-1, -1,  1,  1, -1], dtype=int64)
+    """
     d = dt.int64 if dtype is None else dt.canonical(dtype)
     up = cast(bernoulli(key, 0.5, shape_of(shape, "random.rademacher"), out_sharding=out_sharding), d)
     return ew.sub(ew.mul(up, d.type(2)), d.type(1))
@@ -74,6 +82,12 @@ def permutation(key: Any, x: Any, axis: Any = 0, independent: bool = False, *, o
     """A random order: of the slices of the array x along `axis`, or of arange(x) for an integer x.
 
     independent: shuffle every line along the axis on its own.
+
+    >>> random.permutation(random.key(1), 5)
+    Array([3, 2, 0, 1, 4], dtype=int64)
+    >>> random.permutation(random.key(1), fnp.array([[1, 2, 3], [4, 5, 6]]), axis=1)
+    Array([[3, 1, 2],
+           [6, 4, 5]], dtype=int64)
     """
     no_sharding("permutation", out_sharding)
     k = single("permutation", key)
@@ -90,9 +104,13 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     """Random elements (or slices along `axis`) of the array a, or of arange(a) for an integer a.
 
     Args: shape: of the draws. replace: whether one may come twice. p: probabilities, one for each. mode: see `gumbel`; for p
-    without
-    replacement.
+    without replacement.
     Raises: UsageError for more draws than elements without replacement, or nothing to draw from.
+
+    >>> random.choice(random.key(0), 10, (4,), replace=False)
+    Array([0, 1, 8, 5], dtype=int64)
+    >>> random.choice(random.key(0), fnp.array([1, 10, 100]), (5,), p=fnp.array([0.1, 0.2, 0.7]))
+    Array([  1,   1, 100, 100, 100], dtype=int64)
     """
     k = single("choice", key)
     extents = shape_of(shape, "random.choice")
@@ -146,8 +164,12 @@ def categorical(
     """Random class numbers with probabilities softmax(logits) along `axis`, int64: by the Gumbel-max trick.
 
     Args: shape: of the result; the logits' shape without the axis broadcasts to its end; leading axes are more draws.
-    replace=False: the
-    leading axes are draws without replacement (Kool et al., "Stochastic Beams and Where to Find Them", 2019). mode: see `gumbel`.
+    replace=False: the leading axes are draws without replacement (Kool et al., "Stochastic Beams and Where to Find Them", 2019).
+    mode: see `gumbel`.
+
+    >>> logits = fnp.log(fnp.array([0.1, 0.2, 0.7]))
+    >>> random.categorical(random.key(0), logits, shape=(8,))
+    Array([1, 2, 2, 1, 2, 2, 2, 2], dtype=int64)
     """
     no_sharding("categorical", out_sharding)
     k = single("categorical", key)
@@ -176,7 +198,13 @@ def categorical(
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The number of trials of probability p up to and with the first success: 1, 2, ...; dtype int64 without one."""
+    """The number of trials of probability p up to and with the first success: 1, 2, ...; dtype int64 without one.
+
+    shape: that of p where it is left out.
+
+    >>> random.geometric(random.key(0), 0.25, (5,))
+    Array([1, 1, 4, 3, 2], dtype=int64)
+    """
     no_sharding("geometric", out_sharding)
     d = dt.int64 if dtype is None else dt.canonical(dtype)
     (q,) = common_inexact(operand(p, "random.geometric", "p"))

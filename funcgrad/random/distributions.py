@@ -36,27 +36,43 @@ def _unit(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Exponential numbers of scale 1: density exp(-x) for x >= 0."""
+    """Exponential numbers of scale 1: density exp(-x) for x >= 0. dtype: floating, the default float without one.
+
+    >>> random.exponential(random.key(0), (3,))
+    Array([2.950128  , 3.8434246 , 0.40390354], dtype=float32)
+    """
     k, extents, d = _plain("exponential", key, shape, dtype, out_sharding)
     return ew.neg(ew.log1p(ew.neg(_unit(k, extents, d))))
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Laplace numbers of location 0 and scale 1: density exp(-|x|) / 2."""
+    """Laplace numbers of location 0 and scale 1: density exp(-|x|) / 2. dtype: floating, the default float without one.
+
+    >>> random.laplace(random.key(0), (3,))
+    Array([-2.2569816 , -3.1502788 ,  0.40859547], dtype=float32)
+    """
     k, extents, d = _plain("laplace", key, shape, dtype, out_sharding)
     u = between(k, extents, d, d.type(-1.0 + float(dt.finfo(d).epsneg)), d.type(1))
     return ew.mul(ew.sign(u), ew.log1p(ew.neg(ew.abs(u))))
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Logistic numbers of location 0 and scale 1."""
+    """Logistic numbers of location 0 and scale 1: distribution function sigmoid. dtype: floating, the default float without one.
+
+    >>> random.logistic(random.key(0), (3,))
+    Array([ 2.896376 ,  3.8217716, -0.6978392], dtype=float32)
+    """
     k, extents, d = _plain("logistic", key, shape, dtype, out_sharding)
     u = between(k, extents, d, d.type(dt.finfo(d).tiny), d.type(1))
     return ew.sub(ew.log(u), ew.log1p(ew.neg(u)))
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Cauchy numbers of location 0 and scale 1: density 1 / (pi (1 + x^2))."""
+    """Cauchy numbers of location 0 and scale 1: density 1 / (pi (1 + x^2)). dtype: floating, the default float without one.
+
+    >>> random.cauchy(random.key(0), (3,))
+    Array([ 6.0274944 , 14.837895  , -0.58172226], dtype=float32)
+    """
     k, extents, d = _plain("cauchy", key, shape, dtype, out_sharding)
     u = between(k, extents, d, d.type(dt.finfo(d).eps), d.type(1))
     return ew.tan(ew.mul(d.type(np.pi), ew.sub(u, d.type(0.5))))
@@ -66,9 +82,12 @@ _GUMBEL_MODES = (None, "low", "high", "highest")
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: Any = None, *, out_sharding: Any = None) -> Any:
-    """Gumbel numbers of location 0 and scale 1: -log(-log(u)).
+    """Gumbel numbers of location 0 and scale 1: -log(-log(u)). dtype: floating, the default float without one.
 
     mode: "low" (the default): the bits of one float; "high": of two, for tails below 1e-7; "highest": of 64 bits (float32).
+
+    >>> random.gumbel(random.key(0), (3,))
+    Array([ 2.9233725 ,  3.8326178 , -0.09689324], dtype=float32)
     """
     k, extents, d = _plain("gumbel", key, shape, dtype, out_sharding)
     if mode not in _GUMBEL_MODES:
@@ -110,7 +129,11 @@ def _gumbel_64(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """exp(sigma * normal); shape: that of sigma where it is left out."""
+    """exp(sigma * normal); shape: that of sigma where it is left out. dtype: floating, the default float without one.
+
+    >>> random.lognormal(random.key(0), 0.5, (3,))
+    Array([2.2508795 , 2.7528381 , 0.80509317], dtype=float32)
+    """
     no_sharding("lognormal", out_sharding)
     d = float_dtype("lognormal", dtype)
     s = parameter("lognormal", "sigma", sigma, d)
@@ -119,7 +142,11 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None,
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Pareto numbers of shape parameter b: density b / x^(b + 1) for x >= 1."""
+    """Pareto numbers of shape parameter b: density b / x^(b + 1) for x >= 1. shape: that of b where it is left out.
+
+    >>> random.pareto(random.key(0), 2.0, (3,))
+    Array([4.3713155, 6.8326483, 1.223789 ], dtype=float32)
+    """
     no_sharding("pareto", out_sharding)
     d = float_dtype("pareto", dtype)
     p = parameter("pareto", "b", b, d)
@@ -128,7 +155,11 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Rayleigh numbers of this scale: density x exp(-x^2 / 2 s^2) / s^2 for x >= 0."""
+    """Rayleigh numbers of this scale: density x exp(-x^2 / 2 s^2) / s^2 for x >= 0. shape: that of scale where it is left out.
+
+    >>> random.rayleigh(random.key(0), 2.0, (3,))
+    Array([0.65575665, 0.41620055, 2.9688284 ], dtype=float32)
+    """
     no_sharding("rayleigh", out_sharding)
     d = float_dtype("rayleigh", dtype)
     s = parameter("rayleigh", "scale", scale, d)
@@ -138,7 +169,11 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Weibull numbers: scale * (-log(1 - u)) ** (1 / concentration)."""
+    """Weibull numbers: scale * (-log(1 - u)) ** (1 / concentration). dtype: floating, the default float without one.
+
+    >>> random.weibull_min(random.key(0), 2.0, 1.5, (3,))
+    Array([4.1139336, 4.9072957, 1.0928195], dtype=float32)
+    """
     d = float_dtype("weibull_min", dtype)
     s, c = parameter("weibull_min", "scale", scale, d), parameter("weibull_min", "concentration", concentration, d)
     extents = draw_shape("weibull_min", shape, s, c)
@@ -148,13 +183,23 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Maxwell numbers: the length of a vector of three normal ones."""
+    """Maxwell numbers: the length of a vector of three normal ones. dtype: floating, the default float without one.
+
+    >>> random.maxwell(random.key(0), (3,))
+    Array([2.6310966 , 0.99103296, 0.9649305 ], dtype=float32)
+    """
     k, extents, d = _plain("maxwell", key, shape, dtype, out_sharding)
     return norm(normal(k, (*extents, 3), d), axis=-1)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Maxwell numbers with a random sign, times `scale`, plus `loc`; the parameters' shape comes after `shape`."""
+    """Maxwell numbers with a random sign, times `scale`, plus `loc`; the parameters' shape comes after `shape`.
+
+    >>> random.double_sided_maxwell(random.key(0), 10.0, 2.0, (3,))
+    Array([13.091442 , 13.148255 ,  5.8349385], dtype=float32)
+    >>> random.double_sided_maxwell(random.key(0), fnp.zeros(2), 1.0, (4,)).shape
+    (4, 2)
+    """
     d = float_dtype("double_sided_maxwell", dtype)
     at, s = parameter("double_sided_maxwell", "loc", loc, d), parameter("double_sided_maxwell", "scale", scale, d)
     own = broadcast_shapes_of([aval_of(at).shape, aval_of(s).shape], "random.double_sided_maxwell")
@@ -167,7 +212,13 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Wald (inverse Gaussian) numbers of this mean and scale 1. Michael, Schucany and Haas, 1976."""
+    """Wald (inverse Gaussian) numbers of this mean and scale 1. Michael, Schucany and Haas, 1976.
+
+    shape: that of mean where it is left out.
+
+    >>> random.wald(random.key(0), fnp.array([1.0, 2.0, 3.0]))
+    Array([0.38059747, 0.5981152 , 0.88658905], dtype=float32)
+    """
     no_sharding("wald", out_sharding)
     d = float_dtype("wald", dtype)
     m = parameter("wald", "mean", mean, d)
@@ -185,7 +236,11 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Triangular numbers between `left` and `right` with their peak at `mode`."""
+    """Triangular numbers between `left` and `right` with their peak at `mode`. shape: theirs where it is left out.
+
+    >>> random.triangular(random.key(0), 0.0, 1.0, 4.0, (3,))
+    Array([3.2075381, 3.4930074, 1.1693635], dtype=float32)
+    """
     no_sharding("triangular", out_sharding)
     d = float_dtype("triangular", dtype)
     a, c, b = [parameter("triangular", n, x, d) for n, x in (("left", left), ("mode", mode), ("right", right))]

@@ -66,7 +66,11 @@ def over(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Uniform random bits as unsigned integers; dtype uint32 without one (uint64 where the default float is float64)."""
+    """Uniform random bits as unsigned integers; dtype uint32 without one (uint64 where the default float is float64).
+
+    >>> random.bits(random.key(0), (3,), np.uint8)
+    Array([167, 146,  40], dtype=uint8)
+    """
     no_sharding("bits", out_sharding)
     d = (dt.uint64 if config.enable_x64 else dt.uint32) if dtype is None else dt.canonical(dtype)
     if d not in dt.UNSIGNED:
@@ -86,6 +90,11 @@ def uniform(
     to the shape.
 
     >>> random.uniform(random.key(0), (2,))
+    Array([0.947667 , 0.9785799], dtype=float32)
+
+    >>> random.uniform(random.key(0), (2, 2), minval=-1.0)
+    Array([[ 0.895334  ,  0.95715976],
+           [-0.33541703, -0.06266308]], dtype=float32)
     """
     no_sharding("uniform", out_sharding)
     d = float_dtype("uniform", dtype)
@@ -116,6 +125,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     dtype: floating or complex; float32 without one.
 
     >>> random.normal(random.key(0), (2,))
+    Array([1.622642 , 2.0252647], dtype=float32)
     """
     no_sharding("normal", out_sharding)
     d = dt.default_float() if dtype is None or dtype is float else dt.canonical(dtype)
@@ -135,7 +145,11 @@ def _normal(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Normal numbers within (lower, upper); the bounds broadcast, to the shape or to each other (shape=None)."""
+    """Normal numbers within (lower, upper); the bounds broadcast, to the shape or to each other (shape=None).
+
+    >>> random.truncated_normal(random.key(0), -0.5, 2.0, (3,))
+    Array([1.5739814 , 1.7856988 , 0.07714262], dtype=float32)
+    """
     no_sharding("truncated_normal", out_sharding)
     d = float_dtype("truncated_normal", dtype)
     low, high = parameter("truncated_normal", "lower", lower, d), parameter("truncated_normal", "upper", upper, d)
@@ -165,6 +179,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     above it). dtype: an integer dtype; int64 without one, drawn with 32 bits where the bounds fit them, as JAX does by default.
 
     >>> random.randint(random.key(0), (3,), 0, 10)
+    Array([9, 0, 2], dtype=int64)
     """
     no_sharding("randint", out_sharding)
     low, high = operand(minval, "random.randint", "minval"), operand(maxval, "random.randint", "maxval")

@@ -57,14 +57,24 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     Returns: a scalar array of dtype key<fry>.
 
     >>> k = random.key(0)
+    >>> k
+    Array((), dtype=key<fry>) overlaying:
+    [0 0]
     >>> random.normal(k, (3,))
+    Array([ 1.622642  ,  2.0252647 , -0.43359438], dtype=float32)
     """
     _check_impl("key", impl if dtype is None else dtype)
     return _seeded("key", seed)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """A raw PRNG key, uint32[2], from an integer seed; `key(seed)` makes a typed one."""
+    """A raw PRNG key, uint32[2], from an integer seed; `key(seed)` makes a typed one. impl: "threefry2x32" or None.
+
+    >>> random.PRNGKey(7)
+    Array([0, 7], dtype=uint32)
+    >>> random.normal(random.PRNGKey(7)) == random.normal(random.key(7))
+    Array(True, dtype=bool)
+    """
     _check_impl("PRNGKey", impl)
     return random_unwrap(_seeded("PRNGKey", seed))
 
@@ -96,7 +106,11 @@ def single(name: str, key: Any) -> Any:
 def split(key: Any, num: Any = 2) -> Any:
     """`num` (an integer, or a shape) new independent keys from one, along new leading axes.
 
+    A key gives the same numbers each time: split it, use the parts once each, and keep one to split on.
+
     >>> key, subkey = random.split(random.key(0))
+    >>> random.uniform(subkey), random.split(key, (2, 3)).shape
+    (Array(0.00729382, dtype=float32), (2, 3))
     """
     k, raw = typed("split", key)
     single("split", k)
@@ -105,7 +119,14 @@ def split(key: Any, num: Any = 2) -> Any:
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    """The key that `key` and the 32-bit integer `data` give together: for instance one key for each step of a loop."""
+    """The key that `key` and the 32-bit integer `data` give together: for instance one key for each step of a loop.
+
+    data: 0 to 2**32 - 1 (others raise OverflowError), or a traced integer.
+
+    >>> key = random.key(0)
+    >>> [random.randint(random.fold_in(key, step), (), 0, 100).item() for step in range(3)]
+    [91, 22, 59]
+    """
     k, raw = typed("fold_in", key)
     single("fold_in", k)
     number = operand(data, "random.fold_in", "data")
@@ -129,12 +150,21 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """The words of keys: uint32 with a last axis of 2."""
+    """The words of keys: uint32 with a last axis of 2.
+
+    >>> random.key_data(random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
     return random_unwrap(typed("key_data", keys)[0])
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Typed keys from their words, uint32 with a last axis of 2: the inverse of `key_data`."""
+    """Typed keys from their words, uint32 with a last axis of 2: the inverse of `key_data`.
+
+    >>> key = random.wrap_key_data(np.array([0, 7], np.uint32))
+    >>> random.uniform(key) == random.uniform(random.key(7))
+    Array(True, dtype=bool)
+    """
     _check_impl("wrap_key_data", impl if dtype is None else dtype)
     x = as_value(key_bits_array, "random.wrap_key_data", "key_bits_array")
     if x.aval.dtype != dt.uint32 or x.aval.shape[-1:] != (2,):
@@ -145,18 +175,31 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator of these keys: Threefry-2x32 with 20 rounds."""
+    """The name of the generator of these keys: Threefry-2x32 with 20 rounds.
+
+    >>> random.key_impl(random.key(0))
+    'threefry2x32'
+    """
     typed("key_impl", keys)
     return "threefry2x32"
 
 
 def key_dtype(impl_spec: Any = None) -> np.dtype:
-    """The dtype of typed keys."""
+    """The dtype of typed keys.
+
+    >>> random.key(0).dtype == random.key_dtype()
+    True
+    """
     _check_impl("key_dtype", impl_spec)
     return dt.KEY
 
 
 def clone(key: Any) -> Any:
-    """The key itself, for code that marks a deliberate second use."""
+    """The key itself, for code that marks a deliberate second use.
+
+    >>> key = random.key(0)
+    >>> random.uniform(random.clone(key)) == random.uniform(key)
+    Array(True, dtype=bool)
+    """
     typed("clone", key)
     return key

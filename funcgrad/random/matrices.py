@@ -21,6 +21,12 @@ def multivariate_normal(
     """Normal vectors with this mean (..., n) and covariance (..., n, n); shape is that of the batch (None: of mean and cov).
 
     method: "cholesky" (cov is positive definite), "eigh" or "svd" (semidefinite too).
+
+    >>> cov = fnp.array([[1.0, 0.9], [0.9, 1.0]])
+    >>> x = random.multivariate_normal(random.key(0), fnp.zeros(2), cov, (10000,))
+    >>> fnp.cov(x.T).round(1)
+    Array([[1. , 0.9],
+           [0.9, 1. ]], dtype=float32)
     """
     no_sharding("multivariate_normal", out_sharding)
     if method not in ("cholesky", "eigh", "svd"):
@@ -59,7 +65,16 @@ def multivariate_normal(
 
 
 def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None) -> Any:
-    """Orthogonal (complex: unitary) n x n matrices, uniform in the group; with m: n x m, with orthonormal columns or rows."""
+    """Orthogonal (complex: unitary) n x n matrices, uniform in the group; with m: n x m, with orthonormal columns or rows.
+
+    >>> q = random.orthogonal(random.key(0), 3)
+    >>> fnp.abs(q @ q.T).round(3)
+    Array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    >>> random.orthogonal(random.key(0), 3, (5,), m=2).shape
+    (5, 3, 2)
+    """
     no_sharding("orthogonal", out_sharding)
     d = dt.default_float() if dtype is None or dtype is float else dt.canonical(dtype)
     if d not in mx.MATRICES:
