@@ -55,6 +55,7 @@ from funcgrad.lax.elementwise import (
 )
 from funcgrad.lax.folds import reduce, reduce_window
 from funcgrad.lax.fourier import fft
+from funcgrad.lax.implicit import custom_linear_solve, custom_root
 from funcgrad.lax.products import (
     batch_matmul,
     dot,
@@ -233,6 +234,8 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "custom_linear_solve",
+    "custom_root",
     "digamma",
     "div",
     "dot",

@@ -15,12 +15,12 @@ from funcgrad.ir.effects import effectful, silent_equation
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.loop_rules import Call, Fence, View
-from funcgrad.ir.primitive import LinearArg, register
+from funcgrad.ir.primitive import LinearArg, Primitive, register
 from funcgrad.ops._family import linear, uniform
 from funcgrad.trace.interpreter import Operator, running
-from funcgrad.trace.stage import Record
-from funcgrad.transforms.call import transpose_jaxpr
-from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
+from funcgrad.trace.stage import Record, stage
+from funcgrad.transforms.call import jit, transpose_jaxpr
+from funcgrad.transforms.jvp import current_apply, jvp_jaxpr, remembered
 from funcgrad.transforms.partial import merge, split_jaxpr
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
@@ -91,7 +91,7 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     jaxpr, policy = params["jaxpr"], params["policy"]
     unknown = tuple(not record.knows(x) for x in args)
     # The split goes through programs inside: afterwards each equation is either known or linear in the unknown.
-    split = split_jaxpr(jaxpr, unknown)
+    split = split_jaxpr(jaxpr if policy is None else _written_out(jaxpr)[0], unknown)
     head, known_count = split.head, split.unknown_out.count(False)
     computed = iter(head.outvars[known_count:])
     residuals = [next(computed) if i is None else head.invars[len(split.consts) + i] for i in split.residuals]
@@ -122,6 +122,16 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
         else []
     )
     return merge(split.unknown_out, recorded, outs[:known_count])
+
+
+@remembered
+def _written_out(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
+    """The program with jitted functions in place of their calls: a policy speaks of the operators inside."""
+
+    def apply(prim: Primitive, args: list[Any], params: dict[str, Any]) -> Any:
+        return evaluate(apply, params["jaxpr"], (), args) if prim is jit else current_apply(prim, args, params)
+
+    return stage(lambda *xs: evaluate(apply, jaxpr, (), xs), jaxpr.in_avals)
 
 
 def _needed(eqns: Sequence[Eqn], outs: Sequence[Any]) -> list[Eqn]:

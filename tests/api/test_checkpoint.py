@@ -79,3 +79,14 @@ def test_compiled_memory_is_lower():
     less = fg.explain(fg.grad(deep(checkpoint)))(x).program
     assert less.arena < 0.5 * plain.arena
     np.testing.assert_allclose(fg.jit(fg.grad(deep(checkpoint)))(x), fg.grad(deep(lambda f: f))(x), rtol=1e-9)
+
+
+def test_a_policy_looks_into_jitted_functions():
+    policy = fg.checkpoint_policies.dots_saveable
+    f = lambda x: fnp.sin(fnp.sin(x @ x)).sum()
+    x = np.ones((3, 3))
+    count = lambda g: str(fg.make_jaxpr(fg.grad(g))(x)).count("dot_general")
+    plain, inside = fg.checkpoint(f, policy=policy), fg.checkpoint(fg.jit(fg.jit(f)), policy=policy)
+    assert count(inside) == count(plain) == 3  # one forward, two backward: the product is kept
+    assert count(fg.checkpoint(fg.jit(f))) == 4
+    np.testing.assert_allclose(fg.grad(inside)(x), fg.grad(f)(x), rtol=1e-12)
