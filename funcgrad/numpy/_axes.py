@@ -16,7 +16,7 @@ from funcgrad.trace.value import Value
 
 def title(name: str) -> str:
     """A function's name as users write it: `fnp.sum`; names of other modules (`nn.relu`, `lax.pad`) come with theirs."""
-    return name if name.startswith(("nn.", "random.", "lax.", "x.", "ndarray.")) else f"fnp.{name}"
+    return name if name.startswith(("nn.", "random.", "lax.", "scipy.", "x.", "ndarray.")) else f"fnp.{name}"
 
 
 def static_int(x: Any, name: str, arg: str) -> int:

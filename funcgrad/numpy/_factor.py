@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import static_int, static_ints
+from funcgrad.numpy._axes import static_int, static_ints, title
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, common_inexact, operand
 from funcgrad.numpy.reductions import any as any_
 from funcgrad.numpy.reductions import max as max_
@@ -63,7 +63,7 @@ def matrices(a: Any, name: str, arg: str = "a", square: bool = False) -> Any:
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise ShapeError(
             message(
-                f"fnp.{name}: got {x.aval.str_short()} for {arg}",
+                f"{title(name)}: got {x.aval.str_short()} for {arg}",
                 f"{'square ' if square else ''}matrices in the last two axes",
                 f"{arg}[None] to add an axis, or fnp.linalg.lstsq and pinv for matrices that are not square",
             )

@@ -27,7 +27,7 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def _check(name: str, type: Any, norm: Any) -> int:
-    kind = static_int(type, f"x.{name}", "type")
+    kind = static_int(type, f"scipy.fft.{name}", "type")
     if kind not in _INVERSE or norm not in (None, "backward", "ortho", "forward"):
         raise UsageError(
             message(
@@ -113,23 +113,23 @@ def _along(name: str, x: Any, kind: int, n: int | None, axis: int, norm: Any, in
 
 
 def _value(x: Any, name: str) -> Any:
-    v = as_value(common_inexact(operand(x, f"x.{name}", "x"))[0], f"x.{name}")
+    v = as_value(common_inexact(operand(x, f"scipy.fft.{name}", "x"))[0], f"scipy.fft.{name}")
     return cast(v, dt.float32) if v.dtype not in mx.MATRICES else v
 
 
 def _one(name: str, x: Any, type: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
     kind, v = _check(name, type, norm), _value(x, name)
-    length = None if n is None else static_int(n, f"x.{name}", "n")
-    return _along(name, v, kind, length, axis_of(axis, v.ndim, f"x.{name}"), norm, inverse)
+    length = None if n is None else static_int(n, f"scipy.fft.{name}", "n")
+    return _along(name, v, kind, length, axis_of(axis, v.ndim, f"scipy.fft.{name}"), norm, inverse)
 
 
 def _many(name: str, x: Any, type: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
     kind, v = _check(name, type, norm), _value(x, name)
-    lengths = None if s is None else static_ints(s, f"x.{name}", "s")
+    lengths = None if s is None else static_ints(s, f"scipy.fft.{name}", "s")
     if axes is not None:
-        axes = [axis_of(i, v.ndim, f"x.{name}") for i in static_ints(axes, f"x.{name}", "axes")]
+        axes = [axis_of(i, v.ndim, f"scipy.fft.{name}") for i in static_ints(axes, f"scipy.fft.{name}", "axes")]
     else:
-        axes = list(axes_of(None, v.ndim, f"x.{name}"))[-len(lengths) if lengths else 0 :]
+        axes = list(axes_of(None, v.ndim, f"scipy.fft.{name}"))[-len(lengths) if lengths else 0 :]
     if len(set(axes)) < len(axes) or (lengths is not None and len(lengths) != len(axes)):
         raise UsageError(
             message(f"scipy.fft.{name}: got s={s}, axes={axes}", "different axes, one length for each", "axes=(0, 1)")
@@ -143,20 +143,43 @@ def dct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) 
     """The discrete cosine transform along `axis`, of the first n elements (or padded with zeros to n).
 
     Args: type: 1 to 4. norm: None or "backward" (no factor; the inverse has it), "ortho" (the matrix is orthogonal), "forward".
+
+    >>> from funcgrad.scipy import fft
+    >>> fft.dct(np.array([1.0, 1.0, 1.0, 1.0])).round(12)
+    Array([8., 0., 0., 0.], dtype=float64)
+    >>> fft.dct(np.array([1.0, 2.0, 4.0]), norm="ortho")
+    Array([ 4.04145188, -2.12132034,  0.40824829], dtype=float64)
     """
     return _one("dct", x, type, n, axis, norm, False)
 
 
 def idct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-    """The inverse of `dct` of this type."""
+    """The inverse of `dct` of this type; arguments as there.
+
+    >>> from funcgrad.scipy import fft
+    >>> fft.idct(fft.dct(np.array([1.0, 2.0, 3.0]))).round(12)
+    Array([1., 2., 3.], dtype=float64)
+    """
     return _one("idct", x, type, n, axis, norm, True)
 
 
 def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """`dct` along several axes (None: all, or the last len(s)); s are the lengths."""
+    """`dct` along several axes (None: all, or the last len(s)); s are the lengths.
+
+    >>> from funcgrad.scipy import fft
+    >>> fft.dctn(np.array([[1.0, 2.0], [3.0, 4.0]]), norm="ortho").round(12)
+    Array([[ 5., -1.],
+           [-2.,  0.]], dtype=float64)
+    """
     return _many("dctn", x, type, s, axes, norm, False)
 
 
 def idctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The inverse of `dctn`."""
+    """The inverse of `dctn`; arguments as there.
+
+    >>> from funcgrad.scipy import fft
+    >>> fft.idctn(np.array([[5.0, -1.0], [-2.0, 0.0]]), norm="ortho").round(12)
+    Array([[1., 2.],
+           [3., 4.]], dtype=float64)
+    """
     return _many("idctn", x, type, s, axes, norm, True)

@@ -197,3 +197,18 @@ def test_errors():
         linalg.cho_solve((np.eye(2), True), np.ones(3))
     with pytest.raises(ValueError, match="(?s)toeplitz: got .*a vector"):
         linalg.toeplitz(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "call, match",
+    [
+        (lambda: linalg.hadamard(3), "scipy.linalg.hadamard: got n=3"),
+        (lambda: linalg.pascal(3, "left"), "scipy.linalg.pascal: got kind='left'"),
+        (lambda: linalg.invpascal(3, "left"), "scipy.linalg.invpascal: got kind='left'"),
+        (lambda: linalg.dft(3, "x"), "scipy.linalg.dft: got scale='x'"),
+        (lambda: linalg.cholesky(np.ones(3)), "scipy.linalg.cholesky: got f64"),
+    ],
+)
+def test_errors_name_the_function(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
