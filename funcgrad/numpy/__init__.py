@@ -29,6 +29,7 @@ from funcgrad.numpy import (
     linalg,
     logarithms,
     methods,
+    namespace_info,
     operators,
     padding,
     polynomials,
@@ -57,6 +58,7 @@ from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
 from funcgrad.numpy.logarithms import *
+from funcgrad.numpy.namespace_info import __array_api_version__, __array_namespace_info__
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.reductions import *
@@ -86,6 +88,7 @@ __all__ += integers.__all__
 __all__ += interpolation.__all__
 __all__ += join.__all__
 __all__ += logarithms.__all__
+__all__ += namespace_info.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += reductions.__all__

@@ -66,8 +66,11 @@ def _remainder(x: Any, y: Any) -> Any:
 def _signed_as(left: Any, y: Any) -> Any:
     """A remainder moved to the sign of the divisor."""
     zero = like(left, 0)
-    other = ew.and_(ew.ne(left, zero), ew.ne(ew.lt(left, zero), ew.lt(y, like(y, 0))))
-    return ew.select_n(other, left, ew.add(left, y))
+    negative = ew.lt(y, like(y, 0))
+    other = ew.and_(ew.ne(left, zero), ew.ne(ew.lt(left, zero), negative))
+    moved = ew.select_n(other, left, ew.add(left, y))
+    # A remainder of 0 has the divisor's sign too: adding 0 makes -0 of neither, and subtracting from 0 keeps the derivative.
+    return ew.select_n(negative, ew.add(moved, zero), ew.neg(ew.sub(zero, moved)))
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -78,6 +81,9 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     raw = ew.select_n(ew.ne(modulus, left), raw, ew.sub(raw, like(raw, 1)))
     down = ew.floor(raw)
     quotient = ew.select_n(ew.gt(ew.sub(raw, down), like(raw, 0.5)), down, ew.add(down, like(down, 1)))
+    # A quotient of 0 has the sign of true division (half of it is rounded: the whole could have been rounded to 1).
+    signed = ew.floor(ew.mul(ew.div(x, y), like(raw, 0.5)))
+    quotient = ew.select_n(ew.eq(quotient, like(raw, 0)), quotient, signed)
     # By zero: what true division gives.
     return ew.select_n(ew.eq(y, like(y, 0)), quotient, ew.div(x, y)), modulus
 

@@ -413,6 +413,8 @@ def linspace(
     target = None if dtype is None else dt.canonical(dtype)
     a, b = common_dtype(operand(start, "linspace", "start"), operand(stop, "linspace", "stop"))
     work = inexact_dtype(result_aval(a, b).dtype)
+    if target is not None:  # whole numbers are exact up to 2^53
+        work = dt.promote_dtypes(work, dt.float64 if target not in dt.INEXACT else target)
     a, b = as_value(cast(a, work), "linspace"), as_value(cast(b, work), "linspace")
     a, b = broadcast_value(a, result_aval(a, b).shape), broadcast_value(b, result_aval(a, b).shape)
     gaps = n - 1 if endpoint else n
@@ -477,6 +479,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
 
 def _diagonal_mask(shape: tuple[int, ...], k: int, compare: Callable[..., Any]) -> Any:
     """compare(column, row + k) over the last two axes."""
+    k = max(-shape[-2], min(k, shape[-1]))  # beyond the corners nothing changes
     rows = iota(dtype=dt.int64, shape=shape, dimension=len(shape) - 2)
     columns = iota(dtype=dt.int64, shape=shape, dimension=len(shape) - 1)
     return compare(columns, ew.add(rows, np.int64(k)) if k else rows)
@@ -509,7 +512,7 @@ def triu(m: Any, k: Any = 0) -> Any:
     return _triangle("triu", m, k, False)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate arrays of a grid from coordinate vectors. indexing: "xy" (the first two axes swapped) or "ij"."""
     if indexing not in ("xy", "ij"):
         raise UsageError(message(f"fnp.meshgrid: got indexing={indexing!r}", "'xy' or 'ij'", "indexing='ij'"))
@@ -525,7 +528,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for x, i in zip(xs, order):
         extents[i] = x.size
     out = [reshape(x, tuple([x.size if j == i else 1 for j in range(rank)])) for x, i in zip(xs, order)]
-    return out if sparse else [broadcast_value(x, tuple(extents)) for x in out]
+    return tuple(out if sparse else [broadcast_value(x, tuple(extents)) for x in out])
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
@@ -536,7 +539,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     if not extents:
         return () if sparse else fill((0,), target.type(0))
     grids = meshgrid(*counted, sparse=sparse, indexing="ij")
-    return tuple(grids) if sparse else stack(grids)
+    return grids if sparse else stack(grids)
 
 
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:

@@ -69,9 +69,11 @@ class ScalarType:
     def __eq__(self, other: Any) -> builtins.bool:
         if isinstance(other, ScalarType):
             return self.dtype == other.dtype
+        if not isinstance(other, (builtins.type, str, np.dtype)):
+            return False  # np.dtype takes more (None is float64 to it), and raises for it in its own ways
         try:
             return self.dtype == np.dtype(other)
-        except TypeError:
+        except (TypeError, ValueError, SyntaxError):  # what NumPy says of a text depends on its commas and brackets
             return False
 
     def __hash__(self) -> int:
@@ -106,9 +108,41 @@ single, double, csingle, cdouble = float32, float64, complex64, complex128
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 
-def finfo(dtype: Any) -> Any:
-    """Machine limits of a floating dtype (or of an array's): `fnp.finfo(fnp.float32).eps`."""
-    return dt.finfo(_as_dtype(dtype))
+class FloatLimits:
+    """What `finfo` answers: NumPy's attributes (`bits`, `dtype`, `eps`, `max`, `min`, `smallest_normal`, ...), numbers as Python's.
+
+    A Python float is weak: `x + fnp.finfo(x.dtype).eps` keeps the dtype of x.
+    """
+
+    def __init__(self, info: Any):
+        self._info = info
+        self.dtype, self.bits = np.dtype(info.dtype), int(info.bits)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._info, name)
+        # NumPy gives some as arrays without axes; ml_dtypes' scalars are no np.floating.
+        return value if isinstance(value, (int, str)) else float(value)
+
+    def __repr__(self) -> str:
+        return f"finfo(min={self.min:.7g}, max={self.max:.7g}, eps={self.eps:.7g}, dtype={self.dtype})"
+
+
+def finfo(dtype: Any) -> FloatLimits:
+    """Machine limits of a floating dtype (or of an array's), as Python floats; of a complex dtype those of its parts.
+
+    Raises: TypeError for dtypes that are no floats.
+
+    >>> fnp.finfo(fnp.float32).eps
+    1.1920928955078125e-07
+    """
+    d = _as_dtype(dtype)
+    if d not in dt.INEXACT:
+        raise DtypeError(
+            message(f"fnp.finfo: got {dt.short_name(d)}", "float and complex dtypes", "fnp.iinfo(dtype) for integers")
+        )
+    return FloatLimits(dt.finfo(d))
 
 
 def iinfo(int_type: Any) -> np.iinfo:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.bridge.device import CPU, find_device
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
 from funcgrad.numpy import arithmetic, creation, cumulative, diagonals, elementwise, reductions, selection, sorting, structure
@@ -136,9 +137,24 @@ def _block_until_ready(self: Value) -> Value:
     return self
 
 
-def _namespace(self: Value, *, api_version: Any = None) -> Any:
-    """The module of the array API: `funcgrad.numpy`."""
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def _namespace(self: Value, *, api_version: str | None = None) -> Any:
+    """The module of the array API standard: `funcgrad.numpy`, whatever version of the standard is asked for."""
+    if api_version is not None and api_version not in _VERSIONS:
+        raise UsageError(
+            message(f"__array_namespace__: got api_version={api_version!r}", f"None, {', '.join(_VERSIONS)}", "leave it out")
+        )
     return _MODULE[0]
+
+
+def _to_device(self: Value, device: Any, /, *, stream: Any = None) -> Value:
+    """The array in the memory of `device`: itself, where it is there. stream: None, there are no queues on the CPU."""
+    find_device(device)
+    if stream is not None:
+        raise UsageError(message(f"to_device: got stream={stream!r}", "None: programs on the CPU have no queues", "leave it out"))
+    return self
 
 
 _MODULE: list[types.ModuleType] = []
@@ -152,6 +168,7 @@ _METHODS = {
     "item": _item,
     "reshape": _reshape,
     "tobytes": _tobytes,
+    "to_device": _to_device,
     "tolist": _tolist,
     "transpose": _transpose,
     "view": _view,
@@ -159,6 +176,7 @@ _METHODS = {
 }
 
 _PROPERTIES = {
+    "device": (lambda self: CPU, "Where the memory is, or will be."),
     "T": (lambda self: structure.transpose(self), "The axes in reversed order."),
     "mT": (lambda self: structure.matrix_transpose(self), "The last two axes swapped."),
     "real": (lambda self: elementwise.real(self), "The real part."),

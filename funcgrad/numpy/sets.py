@@ -79,10 +79,10 @@ def unique(
     if return_index:
         found.append(_sized(index, size, None, "unique"))
     if return_inverse:
-        found.append(inverse)
+        found.append(inverse.reshape(x.shape) if axis is None else inverse)
     if return_counts:
         found.append(_sized(counts, size, 0, "unique"))
-    arrays = [from_numpy(np.ascontiguousarray(v)) for v in found]
+    arrays = [from_numpy(np.asarray(v, order="C")) for v in found]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 

@@ -61,9 +61,21 @@ def _log1p_numpy(x: np.ndarray) -> np.ndarray:
     return out
 
 
+def _expm1_numpy(x: np.ndarray) -> np.ndarray:
+    if x.dtype not in dt.COMPLEXES:
+        return np.expm1(x)
+    # On the real axis, and where a part is infinite or NaN, NumPy multiplies 0 by infinity; exp has C99's answers.
+    out = np.array(np.expm1(x))
+    e = np.exp(x)
+    on_axis = x.imag == 0
+    out.real = np.where(on_axis, np.expm1(x.real) + 0.0, np.where(np.isfinite(x), out.real, e.real - 1))
+    out.imag = np.where(on_axis, x.imag, np.where(np.isfinite(x), out.imag, e.imag))
+    return out
+
+
 exp = smooth("exp", np.exp, lambda t, out, x: mul(t, out), _NEAR, "e ** x")
 exp2 = smooth("exp2", np.exp2, lambda t, out, x: mul(t, mul(out, like(x, np.log(2)))), _NEAR, "2 ** x")
-expm1 = smooth("expm1", np.expm1, lambda t, out, x: mul(t, _one_more(out)), _NEAR, "exp(x) - 1, exact near 0")
+expm1 = smooth("expm1", _expm1_numpy, lambda t, out, x: mul(t, _one_more(out)), _NEAR, "exp(x) - 1, exact near 0")
 log = smooth(
     "log",
     np.log,
