@@ -67,14 +67,15 @@ class Array(Value):
         return memoryview(np.asarray(self))  # type: ignore[arg-type]
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        """A DLPack capsule on the same memory, flagged read-only; a consumer that does not know the flag gets a copy."""
+        """A DLPack capsule on the same memory, flagged read-only.
+
+        A consumer of DLPack 0.x, which has no such flag, gets a copy; with copy=False the memory itself, which it must not change.
+        """
         view = np.asarray(self)
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the array is on the CPU {self.__dlpack_device__()}, not on {dl_device}")
         if max_version is None or max_version[0] < 1:
-            if copy is False:
-                raise BufferError("an immutable array goes to a consumer of DLPack 0.x as a copy only")
-            return view.copy().__dlpack__()
+            return (_unflagged(view) if copy is False else view.copy()).__dlpack__()
         return view.__dlpack__(max_version=max_version, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -203,6 +204,15 @@ def sealed(x: np.ndarray) -> np.ndarray:
     # Not the memoryview itself: np.ndarray would look through it.
     readonly = memoryview(flat).toreadonly()  # type: ignore[arg-type]
     return np.ndarray(x.shape, x.dtype, np.frombuffer(readonly, np.uint8), offset, x.strides)
+
+
+def _unflagged(x: np.ndarray) -> np.ndarray:
+    """The same numbers as an array that is not marked read-only, where they are C-contiguous."""
+    if not x.flags.c_contiguous:
+        raise BufferError("an array with strides goes to a consumer of DLPack 0.x as a copy only")
+    memory: Any = (ctypes.c_char * x.nbytes).from_address(ndarray_address(x))
+    memory.owner = x  # the numbers live as long as the array that shows them
+    return np.frombuffer(memory, x.dtype).reshape(x.shape) if x.size else x.copy()
 
 
 def wrap(x: np.ndarray, aval: ShapedArray) -> Array:

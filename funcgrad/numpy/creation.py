@@ -512,7 +512,7 @@ def triu(m: Any, k: Any = 0) -> Any:
     return _triangle("triu", m, k, False)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """Coordinate arrays of a grid from coordinate vectors. indexing: "xy" (the first two axes swapped) or "ij"."""
     if indexing not in ("xy", "ij"):
         raise UsageError(message(f"fnp.meshgrid: got indexing={indexing!r}", "'xy' or 'ij'", "indexing='ij'"))
@@ -528,7 +528,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for x, i in zip(xs, order):
         extents[i] = x.size
     out = [reshape(x, tuple([x.size if j == i else 1 for j in range(rank)])) for x, i in zip(xs, order)]
-    return tuple(out if sparse else [broadcast_value(x, tuple(extents)) for x in out])
+    return out if sparse else [broadcast_value(x, tuple(extents)) for x in out]
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
@@ -539,7 +539,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     if not extents:
         return () if sparse else fill((0,), target.type(0))
     grids = meshgrid(*counted, sparse=sparse, indexing="ij")
-    return grids if sparse else stack(grids)
+    return tuple(grids) if sparse else stack(grids)
 
 
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:

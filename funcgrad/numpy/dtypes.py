@@ -52,6 +52,10 @@ class ScalarType:
 
     def __init__(self, name: str, scalar: Any):
         self.dtype = np.dtype(scalar)
+        self._spellings = {name, self.dtype.name}
+        if self.dtype.isbuiltin == 1:
+            self._spellings |= {self.dtype.str, self.dtype.str[1:], self.dtype.char}
+        self._spellings |= {k for k, t in np.sctypeDict.items() if t is scalar or t is self.dtype.type}
         self.__name__ = name
         self.__doc__ = f"{name}(x): `x` as an array of {self.dtype}; also the name of that dtype."
 
@@ -69,11 +73,11 @@ class ScalarType:
     def __eq__(self, other: Any) -> builtins.bool:
         if isinstance(other, ScalarType):
             return self.dtype == other.dtype
-        if not isinstance(other, (builtins.type, str, np.dtype)):
-            return False  # np.dtype takes more (None is float64 to it), and raises for it in its own ways
-        try:
-            return self.dtype == np.dtype(other)
-        except (TypeError, ValueError, SyntaxError):  # what NumPy says of a text depends on its commas and brackets
+        if isinstance(other, str):
+            return other in self._spellings
+        try:  # np.dtype takes more than types: None is float64 to it
+            return isinstance(other, (builtins.type, np.dtype)) and self.dtype == np.dtype(other)
+        except TypeError:
             return False
 
     def __hash__(self) -> int:

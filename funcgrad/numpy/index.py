@@ -218,10 +218,12 @@ def _mask(mask: Any, axis: int, shape: tuple[int, ...]) -> list[Token]:
         mask = np.asarray(known)
     if mask.ndim == 0:
         return [New(), Gathered(-1, np.zeros(int(mask), np.int64))]
-    if mask.shape != shape[axis : axis + mask.ndim]:
+    own = shape[axis : axis + mask.ndim]
+    # As in NumPy, an extent of 0 fits too: such a mask picks nothing.
+    if len(own) != mask.ndim or any([m not in (n, 0) for m, n in zip(mask.shape, own)]):
         raise IndexError(
             message(
-                f"x[mask]: got a boolean mask of shape {mask.shape} for axes of shape {shape[axis : axis + mask.ndim]}",
+                f"x[mask]: got a boolean mask of shape {mask.shape} for axes of shape {own}",
                 "a mask of the shape of the axes that it stands for",
                 "fnp.broadcast_to(mask, x.shape)",
             )

@@ -13,7 +13,7 @@ from funcgrad.core.errors import UsageError, message
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 
-__array_api_version__ = "2025.12"
+__array_api_version__ = "2024.12"
 
 _BY_NAME = {
     d.name: d

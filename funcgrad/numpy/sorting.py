@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand
 from funcgrad.numpy.structure import flip, ravel
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import sort as ops
@@ -139,7 +139,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
         raise UsageError(message(f"fnp.searchsorted: got side={side!r}", "'left' or 'right'", "side='left'"))
     if method not in _METHODS:
         raise UsageError(message(f"fnp.searchsorted: got method={method!r}", ", ".join(map(repr, _METHODS)), "leave it out"))
-    x, y = common_dtype(as_value(a, "searchsorted"), as_value(v, "searchsorted", "v"))
+    # A Python number stays one until the dtype is known: it may fit uint64 alone.
+    x, y = common_dtype(as_value(a, "searchsorted"), operand(v, "searchsorted", "v"))
+    y = as_value(y, "searchsorted", "v")
     if x.ndim != 1:
         raise ShapeError(
             message(f"fnp.searchsorted: got {x.aval.str_short()} for a", "a sorted vector", "fnp.vmap over rows, or a.ravel()")

@@ -235,11 +235,11 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return broadcast_value(x, new)
 
 
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: Any) -> list[Any]:
     """The arrays repeated to their common shape."""
     xs = [as_value(a, "broadcast_arrays", f"args[{i}]") for i, a in enumerate(args)]
     new = broadcast_shapes_of([x.shape for x in xs], "broadcast_arrays")
-    return tuple([broadcast_value(x, new) for x in xs])
+    return [broadcast_value(x, new) for x in xs]
 
 
 def flip(m: Any, axis: Any = None) -> Any:
