@@ -69,7 +69,7 @@ class Array(Value):
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """A DLPack capsule on the same memory, flagged read-only.
 
-        A consumer of DLPack 0.x, which has no such flag, gets a copy; with copy=False the memory itself, which it must not change.
+        A consumer of DLPack 0.x, which has no such flag, gets a copy; with copy=False the memory itself, not to be changed.
         """
         view = np.asarray(self)
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():

@@ -58,7 +58,7 @@ from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
 from funcgrad.numpy.logarithms import *
-from funcgrad.numpy.namespace_info import __array_api_version__, __array_namespace_info__
+from funcgrad.numpy.namespace_info import *
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.reductions import *

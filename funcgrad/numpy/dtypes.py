@@ -113,7 +113,7 @@ int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 
 class FloatLimits:
-    """What `finfo` answers: NumPy's attributes (`bits`, `dtype`, `eps`, `max`, `min`, `smallest_normal`, ...), numbers as Python's.
+    """What `finfo` answers: NumPy's attributes (`bits`, `eps`, `max`, `smallest_normal`, ...), numbers as Python's.
 
     A Python float is weak: `x + fnp.finfo(x.dtype).eps` keeps the dtype of x.
     """
