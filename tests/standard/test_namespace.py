@@ -40,7 +40,9 @@ def test_signatures(text):
     bound = signature.bind(*by_position, *[a.arg for a in wanted.args], **dict.fromkeys(by_keyword, 1))
     assert len(bound.args) >= len(by_position)
     by_keyword |= dict(zip([a.arg for a in optional], wanted.defaults))
-    signature.bind(*by_position, **{a.arg: 1 for a in wanted.args}, **dict.fromkeys(by_keyword.keys() - {a.arg for a in optional}))
+    signature.bind(
+        *by_position, **{a.arg: 1 for a in wanted.args}, **dict.fromkeys(by_keyword.keys() - {a.arg for a in optional})
+    )
     for key, default in by_keyword.items():
         # Said in other words: None is the default of the standard; and immutable arrays need no copy.
         if default is not None and key != "copy":
