@@ -1,5 +1,6 @@
 """Operators under JAX's names, one step above the primitives: no promotion between arrays, no broadcasting of shapes."""
 
+from funcgrad.lax.applying import scatter_apply
 from funcgrad.lax.collectives import (
     all_gather,
     all_to_all,
@@ -55,6 +56,7 @@ from funcgrad.lax.elementwise import (
 )
 from funcgrad.lax.folds import reduce, reduce_window
 from funcgrad.lax.fourier import fft
+from funcgrad.lax.generator import RandomAlgorithm, mulhi, rng_bit_generator
 from funcgrad.lax.implicit import custom_linear_solve, custom_root
 from funcgrad.lax.products import (
     batch_matmul,
@@ -156,6 +158,7 @@ from funcgrad.lax.types import (
     GatherDimensionNumbers,
     GatherScatterMode,
     Precision,
+    RaggedDotDimensionNumbers,
     RoundingMethod,
     ScatterDimensionNumbers,
 )
@@ -188,6 +191,8 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "RaggedDotDimensionNumbers",
+    "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "abs",
@@ -279,6 +284,7 @@ __all__ = [
     "max",
     "min",
     "mul",
+    "mulhi",
     "ne",
     "neg",
     "nextafter",
@@ -310,11 +316,13 @@ __all__ = [
     "rem",
     "reshape",
     "rev",
+    "rng_bit_generator",
     "round",
     "rsqrt",
     "scan",
     "scatter",
     "scatter_add",
+    "scatter_apply",
     "scatter_max",
     "scatter_min",
     "scatter_mul",

@@ -19,6 +19,7 @@ from funcgrad.core.pytree import tree_flatten, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
+from funcgrad.lax._elements import over_elements
 from funcgrad.numpy._axes import axes_of, static_ints
 from funcgrad.numpy._promote import cast, operand
 from funcgrad.ops import elementwise as ew
@@ -31,7 +32,6 @@ from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import Value, aval_of
 from funcgrad.transforms.jvp import current_apply
-from funcgrad.transforms.vmap import vmap as vmap_flat
 
 __all__ = ["reduce", "reduce_window"]
 
@@ -83,24 +83,8 @@ class Fold(NamedTuple):
     def combine(self, xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
         """The computation, element by element."""
         run = lambda *args: evaluate(current_apply, self.program, (), [*self.consts, *args])
-        aval = aval_of(xs[0])
-        for n in reversed(aval.shape):
-            run = _over_axis(run, n)
-        outs = run(*xs, *ys)
+        outs = over_elements(run, [*xs, *ys])
         return [cast(o, aval_of(x).dtype) for o, x in zip(outs, xs, strict=True)]
-
-
-def _over_axis(fun: Callable[..., list[Any]], size: int) -> Callable[..., list[Any]]:
-    """`fun` on every element of a leading axis of all arguments."""
-
-    def run(*args: Any) -> list[Any]:
-        outs, dims = vmap_flat(fun, args, [0] * len(args), size)
-        return [
-            fnp.broadcast_to(y, (size, *aval_of(y).shape)) if d is None else fnp.moveaxis(y, d, 0)
-            for y, d in zip(outs, dims, strict=True)
-        ]
-
-    return run
 
 
 def _start(name: str, init: Any, x: Any) -> Any:

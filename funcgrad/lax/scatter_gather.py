@@ -19,7 +19,7 @@ from funcgrad.ops import index as ops
 __all__ = ["gather", "scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub"]
 
 
-def _mode(name: str, mode: Any) -> str:
+def mode_word(name: str, mode: Any) -> str:
     found = mode_of(mode, f"lax.{name}")
     if found == "wrap":
         raise UsageError(
@@ -53,7 +53,7 @@ def gather(
         i,
         dimension_numbers=ops.GatherDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
         slice_sizes=static_ints(tuple(slice_sizes), "lax.gather", "slice_sizes"),
-        mode=_mode("gather", mode),
+        mode=mode_word("gather", mode),
         fill_value=fill_value,
     )
 
@@ -72,7 +72,7 @@ def _scatter(
             i,
             u if change is None else change(u),
             dimension_numbers=ops.ScatterDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
-            mode=_mode(name, mode),
+            mode=mode_word(name, mode),
             unique_indices=bool(unique_indices),
         )
 

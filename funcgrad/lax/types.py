@@ -4,6 +4,8 @@ DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch,
 """
 
 import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from funcgrad.core.errors import UsageError, message
@@ -16,6 +18,7 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "RaggedDotDimensionNumbers",
     "RoundingMethod",
     "ScatterDimensionNumbers",
 ]
@@ -65,3 +68,23 @@ class ConvDimensionNumbers(NamedTuple):
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
     out_spec: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RaggedDotDimensionNumbers:
+    """Which axes of a product of matrices in groups are contracted and batched (as in `lax.dot_general`), which axis of lhs is in
+    groups of unequal extents, and which axis of rhs counts the groups. Sequences become tuples.
+
+    >>> lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0], [0]).rhs_group_dimensions
+    (0,)
+    """
+
+    dot_dimension_numbers: Any
+    lhs_ragged_dimensions: Sequence[int]
+    rhs_group_dimensions: Sequence[int]
+
+    def __post_init__(self) -> None:
+        store = object.__setattr__
+        store(self, "dot_dimension_numbers", tuple([tuple(map(tuple, t)) for t in self.dot_dimension_numbers]))
+        store(self, "lhs_ragged_dimensions", tuple(self.lhs_ragged_dimensions))
+        store(self, "rhs_group_dimensions", tuple(self.rhs_group_dimensions))
