@@ -16,7 +16,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, DtypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import shape_of, static_int
+from funcgrad.numpy._axes import axis_of, shape_of, static_int
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -158,6 +158,14 @@ def array(
     Raises: ShapeError for ragged lists; TypeError for objects that are not numbers.
 
     >>> fnp.array([[1, 2], [3, 4]], dtype=fnp.float32)
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    >>> fnp.array([1, 2.5]).dtype, fnp.array(np.arange(3.0)).dtype
+    (dtype('float32'), dtype('float64'))
+    >>> x = fnp.arange(3)
+    >>> fnp.array([x, 10 * x])
+    Array([[ 0,  1,  2],
+           [ 0, 10, 20]], dtype=int64)
     """
     if args:
         raise TypeError(
@@ -228,19 +236,33 @@ def _strong(x: Value) -> Value:
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
     """As `array`; an Array is returned as it is. `copy=False` shares a NumPy array's memory.
 
-    >>> fnp.asarray(np.arange(3.0)).dtype
+    >>> fnp.asarray(np.arange(3.0))
+    Array([0., 1., 2.], dtype=float64)
+    >>> x = fnp.ones(2)
+    >>> fnp.asarray(x) is x
+    True
     """
     return array(a, dtype, copy=True if copy is None else copy, order=order, device=device)
 
 
 def copy(a: Any, order: Any = None) -> Any:
-    """A copy of the array (arrays are immutable: a new handle of the same numbers is as good)."""
+    """A copy of the array (arrays are immutable: a new handle of the same numbers is as good).
+
+    >>> fnp.copy(np.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float64)
+    """
     return array(a, copy=True, order=order)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """The array in another dtype. Floats are cut towards 0 when they become integers; complex numbers lose their imaginary
-    part."""
+    part. copy: any; arrays are immutable.
+
+    >>> fnp.astype(fnp.array([1.9, -1.9]), int)
+    Array([ 1, -1], dtype=int64)
+    >>> fnp.astype(fnp.array([0, 3]), bool)
+    Array([False,  True], dtype=bool)
+    """
     _check_device("astype", device)
     x = as_value(x, "astype", "x")
     target = dt.scalar_dtype(dtype) if dtype.__class__ is type and dtype in _SCALARS else dt.canonical(dtype)
@@ -250,18 +272,39 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    """An array on the memory of another library's array (through `__dlpack__`); copy=True: on a copy of it."""
+    """An array on the memory of another library's array (through `__dlpack__`); copy=True: on a copy of it.
+
+    Raises: BufferError or TypeError of the other library where it cannot lend its memory to the CPU.
+
+    >>> fnp.from_dlpack(np.arange(3.0))
+    Array([0., 1., 2.], dtype=float64)
+    """
     _check_device("from_dlpack", device)
     return _from_dlpack(x, copy=copy)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """A 1-d array of the numbers in a bytes-like object. dtype: float64 where it is left out, as in NumPy."""
+    """A 1-d array of the numbers in a bytes-like object. dtype: float64 where it is left out, as in NumPy.
+
+    count: how many numbers (-1: all). offset: in bytes. Raises ValueError where the buffer does not hold a whole number of them.
+
+    >>> fnp.frombuffer(b"\\x01\\x02\\x03\\x04", dtype=fnp.uint8)
+    Array([1, 2, 3, 4], dtype=uint8)
+    >>> fnp.frombuffer(b"\\x01\\x02\\x03\\x04", dtype=fnp.uint8, count=2, offset=1)
+    Array([2, 3], dtype=uint8)
+    """
     return from_numpy(np.frombuffer(buffer, np.float64 if dtype is float else dt.canonical(dtype), count, offset))
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """`function(i, j, ...)` of the index arrays of `shape`. dtype: of the index arrays."""
+    """`function(i, j, ...)` of the index arrays of `shape`. dtype: of the index arrays (float32 without one).
+
+    kwargs: passed on to the function.
+
+    >>> fnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+    Array([[ 0,  1,  2],
+           [10, 11, 12]], dtype=int64)
+    """
     grids = indices(shape_of(shape, "fromfunction"), dt.default_float() if dtype is float else dtype)
     return asarray(function(*[g for g in grids], **kwargs))
 
@@ -275,6 +318,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     dtype: that of the fill value where it is left out. Raises ConcretizationTypeError for a traced shape.
 
     >>> fnp.full((2, 3), 7.0)
+    Array([[7., 7., 7.],
+           [7., 7., 7.]], dtype=float32)
+    >>> fnp.full((2, 3), fnp.arange(3))
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int64)
     """
     _check_device("full", device)
     new = shape_of(shape, "full")
@@ -304,22 +352,48 @@ def _filled(name: str, shape: Any, dtype: Any, device: Any, number: int) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Zeros of `shape` (integer or tuple); dtype float32 without one. `fnp.zeros((2, 3), int)`."""
+    """Zeros of `shape` (integer or tuple); dtype float32 without one. Raises ConcretizationTypeError for a traced shape.
+
+    >>> fnp.zeros((2, 3))
+    Array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    >>> fnp.zeros(3, int)
+    Array([0, 0, 0], dtype=int64)
+    """
     return _filled("zeros", shape, dtype, device, 0)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones of `shape` (integer or tuple); dtype float32 without one. `fnp.ones(3)`."""
+    """Ones of `shape` (integer or tuple); dtype float32 without one. Raises ConcretizationTypeError for a traced shape.
+
+    >>> fnp.ones((2, 2))
+    Array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    >>> fnp.ones(3, bool)
+    Array([ True,  True,  True], dtype=bool)
+    """
     return _filled("ones", shape, dtype, device, 1)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """As `zeros`: arrays are immutable, so there is nothing that would fill an empty one."""
+    """As `zeros`: arrays are immutable, so there is nothing that would fill an empty one.
+
+    >>> fnp.empty(3)
+    Array([0., 0., 0.], dtype=float32)
+    """
     return _filled("empty", shape, dtype, device, 0)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """An array filled with `fill_value`, of the shape and dtype of `a` unless they are given."""
+    """An array filled with `fill_value`, of the shape and dtype of `a` unless they are given.
+
+    Args: a: array, or anything with a shape and a dtype. fill_value: scalar, or an array that broadcasts.
+
+    >>> fnp.full_like(fnp.arange(3), 7)
+    Array([7, 7, 7], dtype=int64)
+    >>> fnp.full_like(fnp.arange(3), 0.5, dtype=fnp.float32, shape=(2,))
+    Array([0.5, 0.5], dtype=float32)
+    """
     like = _prototype(a, "full_like")
     return full(like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype, device=device)
 
@@ -331,17 +405,30 @@ def _prototype(a: Any, name: str) -> Any:
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros of the shape and dtype of `a` unless they are given."""
+    """Zeros of the shape and dtype of `a` unless they are given.
+
+    >>> fnp.zeros_like(np.arange(3.0))
+    Array([0., 0., 0.], dtype=float64)
+    """
     return full_like(a, 0, dtype, shape, device=device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones of the shape and dtype of `a` unless they are given."""
+    """Ones of the shape and dtype of `a` unless they are given.
+
+    >>> fnp.ones_like(fnp.zeros((2, 3)), dtype=int)
+    Array([[1, 1, 1],
+           [1, 1, 1]], dtype=int64)
+    """
     return full_like(a, 1, dtype, shape, device=device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """As `zeros_like`."""
+    """As `zeros_like`.
+
+    >>> fnp.empty_like(fnp.arange(3))
+    Array([0, 0, 0], dtype=int64)
+    """
     return full_like(prototype, 0, dtype, shape, device=device)
 
 
@@ -368,7 +455,10 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     dtype: int64 for integers, float32 where a Python float takes part, otherwise by promotion.
     Raises ConcretizationTypeError for traced bounds: the length must be known; `fnp.arange(x.shape[0])` is.
 
+    >>> fnp.arange(2, 8, 2)
+    Array([2, 4, 6], dtype=int64)
     >>> fnp.arange(0, 1, 0.25)
+    Array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
     _check_device("arange", device)
     if stop is None:
@@ -405,6 +495,11 @@ def linspace(
     start, stop: scalars or arrays that broadcast; gradients flow to both. retstep: also give the step.
 
     >>> fnp.linspace(0, 1, 5)
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    >>> fnp.linspace(0, 1, 4, endpoint=False, retstep=True)
+    (Array([0.  , 0.25, 0.5 , 0.75], dtype=float32), Array(0.25, dtype=float32))
+    >>> fg.grad(lambda b: fnp.linspace(0.0, b, 5).sum())(1.0)
+    Array(2.5, dtype=float32)
     """
     _check_device("linspace", device)
     n = static_int(num, "linspace", "num")
@@ -439,7 +534,13 @@ def linspace(
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`base` to the powers `linspace(start, stop, num)`."""
+    """`base` to the powers `linspace(start, stop, num)`. dtype: of the result; the powers are floats.
+
+    >>> fnp.logspace(0, 3, 4)
+    Array([   1.,   10.,  100., 1000.], dtype=float32)
+    >>> fnp.logspace(0, 3, 4, base=2, dtype=int)
+    Array([1, 2, 4, 8], dtype=int64)
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     b = broadcast_value(as_value(cast(operand(base, "logspace", "base"), exponents.dtype), "logspace"), exponents.shape)
     out = ew.pow(b, exponents)
@@ -447,23 +548,47 @@ def logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """`num` numbers from `start` to `stop` with a constant ratio; both of one sign, or complex."""
+    """`num` numbers from `start` to `stop` with a constant ratio, both ends exact; arguments as in `linspace`.
+
+    start, stop: real numbers of one sign (otherwise NaN), or complex numbers.
+
+    >>> fnp.geomspace(1, 1000, 4)
+    Array([   1.,   10.,  100., 1000.], dtype=float32)
+    """
     a, b = common_dtype(operand(start, "geomspace", "start"), operand(stop, "geomspace", "stop"))
     work = inexact_dtype(result_aval(a, b).dtype)
     a, b = as_value(cast(a, work), "geomspace"), as_value(cast(b, work), "geomspace")
+    shape = result_aval(a, b).shape
+    a, b = broadcast_value(a, shape), broadcast_value(b, shape)
+    place = axis_of(axis, len(shape) + 1, "geomspace")
     if work in dt.COMPLEXES:
-        signs = a
-        lo, hi = cast(scalar_array(work.type(0)), work), ew.log(ew.div(b, a))
+        powers = multiply(
+            expand_dims(a, place), ew.exp(linspace(fill(shape, work.type(0)), ew.log(ew.div(b, a)), num, endpoint, axis=place))
+        )
     else:
-        signs = ew.sign(a)
-        lo, hi = ew.log(ew.abs(a)), ew.log(ew.abs(b))
-    powers = ew.exp(linspace(lo, hi, num, endpoint, axis=axis))
-    out = multiply(expand_dims(signs, axis) if signs.ndim else signs, powers)
-    return out if dtype is None else astype(out, dtype)
+        sign = ew.sign(a)
+        exponents = linspace(ew.log10(ew.mul(a, sign)), ew.log10(ew.mul(b, sign)), num, endpoint, axis=place)
+        powers = multiply(expand_dims(sign, place), ew.pow(fill(exponents.shape, work.type(10)), exponents))
+    number = iota(dtype=dt.int64, shape=powers.shape, dimension=place)
+    ends = [(0, a)] + ([(num - 1, b)] if endpoint and num > 1 else [])
+    for k, end in ends:
+        powers = ew.select_n(ew.eq(number, np.int64(k)), powers, broadcast_value(expand_dims(end, place), powers.shape))
+    return powers if dtype is None else astype(powers, dtype)
 
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on the diagonal `k` of an N x M matrix (M = N where it is left out); dtype float32 without one."""
+    """Ones on the diagonal `k` of an N x M matrix (M = N where it is left out); dtype float32 without one.
+
+    Args: N, M: integers, known while tracing. k: 0 is the main diagonal, 1 the one above it, -1 the one below.
+
+    >>> fnp.eye(3, dtype=int)
+    Array([[1, 0, 0],
+           [0, 1, 0],
+           [0, 0, 1]], dtype=int64)
+    >>> fnp.eye(2, 3, k=1)
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     _check_device("eye", device)
     n = static_int(N, "eye", "N")
     m = n if M is None else static_int(M, "eye", "M")
@@ -473,7 +598,12 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
 
 
 def identity(n: Any, dtype: Any = None) -> Any:
-    """The n x n identity matrix."""
+    """The n x n identity matrix; dtype float32 without one.
+
+    >>> fnp.identity(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
@@ -486,7 +616,13 @@ def _diagonal_mask(shape: tuple[int, ...], k: int, compare: Callable[..., Any]) 
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
-    """Ones on and below the diagonal `k` of an N x M matrix."""
+    """Ones on and below the diagonal `k` of an N x M matrix (M = N where it is left out); dtype float32 without one.
+
+    >>> fnp.tri(3, dtype=int)
+    Array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]], dtype=int64)
+    """
     n = static_int(N, "tri", "N")
     m = n if M is None else static_int(M, "tri", "M")
     return cast(
@@ -503,17 +639,46 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 
 
 def tril(m: Any, k: Any = 0) -> Any:
-    """The last two axes with zeros above the diagonal `k`. Raises ShapeError below two axes."""
+    """The last two axes with zeros above the diagonal `k`. Raises ShapeError below two axes.
+
+    >>> fnp.tril(fnp.arange(1, 10).reshape(3, 3))
+    Array([[1, 0, 0],
+           [4, 5, 0],
+           [7, 8, 9]], dtype=int64)
+    >>> fnp.tril(fnp.ones((2, 2), int), -1)
+    Array([[0, 0],
+           [1, 0]], dtype=int64)
+    """
     return _triangle("tril", m, k, True)
 
 
 def triu(m: Any, k: Any = 0) -> Any:
-    """The last two axes with zeros below the diagonal `k`. Raises ShapeError below two axes."""
+    """The last two axes with zeros below the diagonal `k`. Raises ShapeError below two axes.
+
+    >>> fnp.triu(fnp.arange(1, 10).reshape(3, 3))
+    Array([[1, 2, 3],
+           [0, 5, 6],
+           [0, 0, 9]], dtype=int64)
+    """
     return _triangle("triu", m, k, False)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """Coordinate arrays of a grid from coordinate vectors. indexing: "xy" (the first two axes swapped) or "ij"."""
+    """Coordinate arrays of a grid from coordinate vectors (or scalars).
+
+    Args: indexing: "xy" (the first two axes swapped: columns first) or "ij". sparse: leave extents of 1 that broadcast.
+    Returns: a list with one array for each vector.
+
+    >>> x, y = fnp.meshgrid(fnp.arange(3), fnp.arange(2))
+    >>> x
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int64)
+    >>> y
+    Array([[0, 0, 0],
+           [1, 1, 1]], dtype=int64)
+    >>> [g.shape for g in fnp.meshgrid(fnp.arange(3), fnp.arange(2), indexing="ij", sparse=True)]
+    [(3, 1), (1, 2)]
+    """
     if indexing not in ("xy", "ij"):
         raise UsageError(message(f"fnp.meshgrid: got indexing={indexing!r}", "'xy' or 'ij'", "indexing='ij'"))
     xs = [as_value(x, "meshgrid", f"xi[{i}]") for i, x in enumerate(xi)]
@@ -532,7 +697,15 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
-    """The index arrays of a grid: shape (len(dimensions), *dimensions), or a tuple of open grids with sparse=True."""
+    """The index arrays of a grid: shape (len(dimensions), *dimensions), or a tuple of open grids with sparse=True. dtype int64.
+
+    >>> fnp.indices((2, 3))
+    Array([[[0, 0, 0],
+            [1, 1, 1]],
+    <BLANKLINE>
+           [[0, 1, 2],
+            [0, 1, 2]]], dtype=int64)
+    """
     extents = shape_of(dimensions, "indices", "dimensions")
     target = dt.int64 if dtype is None else dt.canonical(dtype)
     counted = [cast(iota(dtype=dt.int64, shape=(n,), dimension=0), target) for n in extents]
@@ -543,7 +716,13 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
 
 
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
-    """The row and column numbers of the lower triangle of an n x m matrix."""
+    """The row and column numbers of the lower triangle of an n x m matrix (m = n where it is left out), int64.
+
+    >>> fnp.tril_indices(2)
+    (Array([0, 1, 1], dtype=int64), Array([0, 0, 1], dtype=int64))
+    >>> fnp.arange(9).reshape(3, 3)[fnp.tril_indices(3, -1)]
+    Array([3, 6, 7], dtype=int64)
+    """
     i, j = np.tril_indices(
         static_int(n, "tril_indices", "n"),
         static_int(k, "tril_indices", "k"),
@@ -553,7 +732,13 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
 
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
-    """The row and column numbers of the upper triangle of an n x m matrix."""
+    """The row and column numbers of the upper triangle of an n x m matrix (m = n where it is left out), int64.
+
+    >>> fnp.triu_indices(2)
+    (Array([0, 0, 1], dtype=int64), Array([0, 1, 1], dtype=int64))
+    >>> fnp.arange(9).reshape(3, 3)[fnp.triu_indices(3, 1)]
+    Array([1, 2, 5], dtype=int64)
+    """
     i, j = np.triu_indices(
         static_int(n, "triu_indices", "n"),
         static_int(k, "triu_indices", "k"),
@@ -570,19 +755,31 @@ def _matrix_shape(arr: Any, name: str) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Any, Any]:
-    """`tril_indices` for the shape of a matrix."""
+    """`tril_indices` for the shape of a matrix. Raises ShapeError for other ranks.
+
+    >>> fnp.tril_indices_from(fnp.ones((2, 3)))
+    (Array([0, 1, 1], dtype=int64), Array([0, 0, 1], dtype=int64))
+    """
     n, m = _matrix_shape(arr, "tril_indices_from")
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: Any, k: Any = 0) -> tuple[Any, Any]:
-    """`triu_indices` for the shape of a matrix."""
+    """`triu_indices` for the shape of a matrix. Raises ShapeError for other ranks.
+
+    >>> fnp.triu_indices_from(fnp.ones((2, 3)))
+    (Array([0, 0, 0, 1, 1], dtype=int64), Array([0, 1, 2, 1, 2], dtype=int64))
+    """
     n, m = _matrix_shape(arr, "triu_indices_from")
     return triu_indices(n, k, m)
 
 
 def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any = None) -> tuple[Any, ...]:
-    """Where `mask_func(ones((n, n)), k)` is not zero: the row and column numbers. size: cut, or filled with 0, to this length."""
+    """Where `mask_func(ones((n, n)), k)` is not zero: the row and column numbers. size: cut, or filled with 0, to this length.
+
+    >>> fnp.mask_indices(3, fnp.triu, 1)
+    (Array([0, 0, 1], dtype=int64), Array([1, 2, 2], dtype=int64))
+    """
     mask = np.asarray(mask_func(ones((n, n)), k))
     found = np.nonzero(mask)
     if size is not None:
@@ -592,13 +789,24 @@ def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any
 
 
 def diag_indices(n: Any, ndim: int = 2) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array with `ndim` axes of extent n."""
+    """The indices of the main diagonal of an array with `ndim` axes of extent n: a tuple of `ndim` int64 vectors.
+
+    >>> fnp.zeros((3, 3), int).at[fnp.diag_indices(3)].set(fnp.array([1, 2, 3]))
+    Array([[1, 0, 0],
+           [0, 2, 0],
+           [0, 0, 3]], dtype=int64)
+    """
     count = static_int(n, "diag_indices", "n")
     return (iota(dtype=dt.int64, shape=(count,), dimension=0),) * static_int(ndim, "diag_indices", "ndim")
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """`diag_indices` for an array whose extents are all equal, with two or more axes."""
+    """`diag_indices` for an array whose extents are all equal, with two or more axes. Raises ShapeError for others.
+
+    >>> x = fnp.arange(9).reshape(3, 3)
+    >>> x[fnp.diag_indices_from(x)]
+    Array([0, 4, 8], dtype=int64)
+    """
     x = as_value(arr, "diag_indices_from", "arr")
     if x.ndim < 2 or len(set(x.shape)) > 1:
         raise ShapeError(
@@ -608,7 +816,16 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """The Vandermonde matrix: column j is x to the power N - 1 - j (or j with increasing=True)."""
+    """The Vandermonde matrix of a vector: column j is x to the power N - 1 - j (or j with increasing=True). N: len(x) if left out.
+
+    >>> fnp.vander(fnp.array([1, 2, 3]), 3)
+    Array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]], dtype=int64)
+    >>> fnp.vander(fnp.array([2, 3]), 3, increasing=True)
+    Array([[1, 2, 4],
+           [1, 3, 9]], dtype=int64)
+    """
     v = as_value(x, "vander", "x")
     if v.ndim != 1:
         raise ShapeError(message(f"fnp.vander: got {v.aval.str_short()}", "a vector", "x.ravel()"))

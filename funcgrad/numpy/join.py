@@ -43,6 +43,11 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
     Raises: ShapeError naming the shapes where the other extents differ.
 
     >>> fnp.concatenate([fnp.zeros(2), fnp.ones(3)])
+    Array([0., 0., 1., 1., 1.], dtype=float32)
+    >>> fnp.concatenate([fnp.array([[1, 2]]), fnp.array([[3, 4], [5, 6]])])
+    Array([[1, 2],
+           [3, 4],
+           [5, 6]], dtype=int64)
     """
     xs = values_of(arrays, "concatenate")
     if dtype is not None:
@@ -64,14 +69,26 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
-    """As `concatenate(arrays, axis)`; the array API's name."""
+    """As `concatenate(arrays, axis)`; the array API's name.
+
+    >>> fnp.concat([fnp.array([[1], [2]]), fnp.array([[3], [4]])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int64)
+    """
     return concatenate(arrays, axis)
 
 
 def stack(arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> Any:
-    """The arrays, all of one shape, along a new `axis`.
+    """The arrays, all of one shape, along a new `axis`. dtype: of the result; by promotion without one. out: must be None.
 
-    >>> fnp.stack([fnp.zeros(3), fnp.ones(3)]).shape
+    Raises: ShapeError for different shapes.
+
+    >>> fnp.stack([fnp.array([1, 2]), fnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int64)
+    >>> fnp.stack([fnp.array([1, 2]), fnp.array([3, 4])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int64)
     """
     check_unsupported("stack", out=out)
     xs = values_of(arrays, "stack")
@@ -93,32 +110,70 @@ def _joined(name: str, tup: Any, prepare: Callable[..., Any], axis: Callable[[An
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays below each other (axis 0); vectors are rows."""
+    """Arrays below each other (axis 0); vectors are rows. dtype: of the result; by promotion without one.
+
+    >>> fnp.vstack([fnp.array([1, 2]), fnp.array([[3, 4], [5, 6]])])
+    Array([[1, 2],
+           [3, 4],
+           [5, 6]], dtype=int64)
+    """
     return _joined("vstack", tup, atleast_2d, lambda x: 0, dtype)
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays beside each other (axis 1, or 0 for vectors)."""
+    """Arrays beside each other (axis 1, or 0 for vectors). dtype: of the result; by promotion without one.
+
+    >>> fnp.hstack([fnp.array([1, 2]), fnp.array([3])])
+    Array([1, 2, 3], dtype=int64)
+    >>> fnp.hstack([fnp.array([[1], [2]]), fnp.array([[3], [4]])])
+    Array([[1, 3],
+           [2, 4]], dtype=int64)
+    """
     return _joined("hstack", tup, atleast_1d, lambda x: 0 if x.ndim == 1 else 1, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays behind each other (axis 2)."""
+    """Arrays behind each other (axis 2). dtype: of the result; by promotion without one.
+
+    >>> fnp.dstack([fnp.array([1, 2]), fnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int64)
+    """
     return _joined("dstack", tup, atleast_3d, lambda x: 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
-    """Vectors as the columns of a matrix; matrices beside each other."""
+    """Vectors as the columns of a matrix; matrices beside each other.
+
+    >>> fnp.column_stack([fnp.array([1, 2]), fnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int64)
+    """
     return _joined("column_stack", tup, lambda x: transpose(atleast_2d(x)) if x.ndim < 2 else x, lambda x: 1, None)
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
-    """`values` after `arr` along `axis` (None: both flattened)."""
+    """`values` after `arr` along `axis` (None: both flattened). A new array: `arr` stays as it is.
+
+    >>> fnp.append(fnp.array([1, 2]), 3)
+    Array([1, 2, 3], dtype=int64)
+    >>> fnp.append(fnp.array([[1, 2]]), fnp.array([[3, 4]]), axis=0)
+    Array([[1, 2],
+           [3, 4]], dtype=int64)
+    """
     return concatenate([as_value(arr, "append", "arr"), as_value(values, "append", "values")], axis)
 
 
 def block(arrays: Any) -> Any:
-    """An array from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one before."""
+    """An array from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one before.
+
+    Raises: UsageError for lists nested to different depths; ShapeError where the blocks do not fit.
+
+    >>> fnp.block([[fnp.eye(2), fnp.zeros((2, 1))], [fnp.ones((1, 2)), fnp.full((1, 1), 9)]])
+    Array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 1., 9.]], dtype=float32)
+    """
     depth = _depth(arrays)
     rank = max(depth, max([x.ndim for x in _blocks(arrays)]))
     return _block(arrays, depth, rank)
@@ -177,25 +232,49 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    """Parts along `axis`: a number of equal sections, or the places where to cut. Raises UsageError for unequal sections."""
+    """Parts along `axis`: a number of equal sections, or the places where to cut. Raises UsageError for unequal sections.
+
+    >>> fnp.split(fnp.arange(6), 3)
+    [Array([0, 1], dtype=int64), Array([2, 3], dtype=int64), Array([4, 5], dtype=int64)]
+    >>> fnp.split(fnp.arange(6), [1, 4])
+    [Array([0], dtype=int64), Array([1, 2, 3], dtype=int64), Array([4, 5], dtype=int64)]
+    """
     return _split("split", ary, indices_or_sections, axis, True)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    """As `split`; sections may be unequal, the first ones are longer by one."""
+    """As `split`; sections may be unequal, the first ones are longer by one.
+
+    >>> fnp.array_split(fnp.arange(5), 2)
+    [Array([0, 1, 2], dtype=int64), Array([3, 4], dtype=int64)]
+    """
     return _split("array_split", ary, indices_or_sections, axis, False)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along axis 0."""
+    """`split` along axis 0.
+
+    >>> fnp.vsplit(fnp.array([[1, 2], [3, 4]]), 2)
+    [Array([[1, 2]], dtype=int64), Array([[3, 4]], dtype=int64)]
+    """
     return split(ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along axis 1 (axis 0 of a vector)."""
+    """`split` along axis 1 (axis 0 of a vector).
+
+    >>> fnp.hsplit(fnp.array([[1, 2], [3, 4]]), 2)
+    [Array([[1],
+           [3]], dtype=int64), Array([[2],
+           [4]], dtype=int64)]
+    """
     return split(ary, indices_or_sections, 0 if as_value(ary, "hsplit", "ary").ndim == 1 else 1)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along axis 2."""
+    """`split` along axis 2.
+
+    >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), [1])]
+    [(2, 3, 1), (2, 3, 3)]
+    """
     return split(ary, indices_or_sections, 2)

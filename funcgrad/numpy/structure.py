@@ -25,17 +25,29 @@ __all__ = [
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The extents of the axes of an array, scalar or nested list: `fnp.shape([[1, 2]])` is (1, 2)."""
+    """The extents of the axes of an array, scalar or nested list, as a tuple of Python integers.
+
+    >>> fnp.shape(fnp.zeros((2, 3))), fnp.shape([[1, 2]]), fnp.shape(1.0)
+    ((2, 3), (1, 2), ())
+    """
     return a.shape if isinstance(a, Value) else np.shape(a)
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of an array, scalar or nested list."""
+    """The number of axes of an array, scalar or nested list.
+
+    >>> fnp.ndim(fnp.zeros((2, 3))), fnp.ndim(1.0)
+    (2, 0)
+    """
     return len(shape(a))
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """The number of elements, or the extent of `axis` (or the product of the extents of several)."""
+    """The number of elements, or the extent of `axis` (or the product of the extents of several), a Python integer.
+
+    >>> fnp.size(fnp.zeros((2, 3))), fnp.size(fnp.zeros((2, 3)), 1)
+    (6, 3)
+    """
     extents = shape(a)
     total = 1
     for i in axes_of(axis, len(extents), "size"):
@@ -51,6 +63,11 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
     Raises: ShapeError where the number of elements differs.
 
     >>> fnp.reshape(fnp.arange(6), (2, -1))
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int64)
+    >>> fnp.reshape(fnp.arange(6), (2, 3), order="F")
+    Array([[0, 2, 4],
+           [1, 3, 5]], dtype=int64)
     """
     x = as_value(a, "reshape")
     new = _filled_in(static_ints(shape, "reshape", "shape"), x)
@@ -86,7 +103,10 @@ def _filled_in(new: tuple[int, ...], x: Value) -> tuple[int, ...]:
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """All elements in one axis. order as in `reshape`.
 
-    >>> fnp.ravel(fnp.ones((2, 3))).shape
+    >>> fnp.ravel(fnp.array([[1, 2], [3, 4]]))
+    Array([1, 2, 3, 4], dtype=int64)
+    >>> fnp.ravel(fnp.array([[1, 2], [3, 4]]), order="F")
+    Array([1, 3, 2, 4], dtype=int64)
     """
     if out_sharding is not None:
         raise UsageError(message("fnp.ravel: got out_sharding", "None: arrays lie on one device", "fnp.ravel(a)"))
@@ -96,7 +116,12 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 def transpose(a: Any, axes: Any = None) -> Any:
     """The axes in another order: reversed, or as `axes` says (a permutation of them; negative ones count from the end).
 
+    >>> fnp.transpose(fnp.array([[1, 2, 3], [4, 5, 6]]))
+    Array([[1, 4],
+           [2, 5],
+           [3, 6]], dtype=int64)
     >>> fnp.transpose(fnp.ones((2, 3, 4)), (0, 2, 1)).shape
+    (2, 4, 3)
     """
     x = as_value(a, "transpose")
     n = x.aval.ndim
@@ -112,12 +137,20 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 def permute_dims(a: Any, /, axes: Any) -> Any:
-    """As `transpose(a, axes)`; the array API's name."""
+    """As `transpose(a, axes)`; the array API's name.
+
+    >>> fnp.permute_dims(fnp.ones((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
+    """
     return transpose(a, axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """The last two axes swapped. Raises ShapeError below two axes."""
+    """The last two axes swapped. Raises ShapeError below two axes.
+
+    >>> fnp.matrix_transpose(fnp.ones((5, 2, 3))).shape
+    (5, 3, 2)
+    """
     x = as_value(x, "matrix_transpose", "x")
     if x.ndim < 2:
         raise ShapeError(message(f"fnp.matrix_transpose: got {x.aval.str_short()}", "two or more axes", "x[None] to add an axis"))
@@ -125,7 +158,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
-    """Two axes exchanged. `fnp.swapaxes(fnp.ones((2, 3, 4)), 0, 2).shape` is (4, 3, 2)."""
+    """Two axes exchanged; negative ones count from the end.
+
+    >>> fnp.swapaxes(fnp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     x = as_value(a, "swapaxes")
     i, j = axis_of(axis1, x.ndim, "swapaxes", "axis1"), axis_of(axis2, x.ndim, "swapaxes", "axis2")
     permutation = list(range(x.ndim))
@@ -134,7 +171,13 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to new positions; the others keep their order. source, destination: integers or equally long tuples."""
+    """Axes moved to new positions; the others keep their order. source, destination: integers or equally long tuples.
+
+    >>> fnp.moveaxis(fnp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    >>> fnp.moveaxis(fnp.ones((2, 3, 4)), (0, 1), (2, 0)).shape
+    (3, 4, 2)
+    """
     x = as_value(a, "moveaxis")
     sources = [axis_of(i, x.ndim, "moveaxis", "source") for i in static_ints(source, "moveaxis", "source")]
     targets = [axis_of(i, x.ndim, "moveaxis", "destination") for i in static_ints(destination, "moveaxis", "destination")]
@@ -153,7 +196,11 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """`axis` moved in front of position `start`. `moveaxis` is easier to read."""
+    """`axis` moved in front of position `start`. `moveaxis` is easier to read.
+
+    >>> fnp.rollaxis(fnp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     x = as_value(a, "rollaxis")
     i = axis_of(axis, x.ndim, "rollaxis")
     s = static_int(start, "rollaxis", "start")
@@ -166,7 +213,12 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """New axes of extent 1 at the positions `axis` of the result.
 
+    >>> fnp.expand_dims(fnp.array([1, 2, 3]), 1)
+    Array([[1],
+           [2],
+           [3]], dtype=int64)
     >>> fnp.expand_dims(fnp.ones((3,)), (0, -1)).shape
+    (1, 3, 1)
     """
     x = as_value(a, "expand_dims")
     added = static_ints(axis, "expand_dims", "axis")
@@ -178,7 +230,13 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    """Axes of extent 1 removed: all of them, or those in `axis`. Raises ShapeError for an axis of another extent."""
+    """Axes of extent 1 removed: all of them, or those in `axis`. Raises ShapeError for an axis of another extent.
+
+    >>> fnp.squeeze(fnp.ones((1, 3, 1))).shape
+    (3,)
+    >>> fnp.squeeze(fnp.ones((1, 3, 1)), axis=0).shape
+    (3, 1)
+    """
     x = as_value(a, "squeeze")
     if axis is None:
         axes = tuple([i for i, n in enumerate(x.shape) if n == 1])
@@ -198,28 +256,52 @@ def _at_least(rank: int, name: str, arys: tuple[Any, ...], view: Any) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Scalars become arrays with one axis; a list for several arguments."""
+    """Scalars become arrays with one axis; a list for several arguments.
+
+    >>> fnp.atleast_1d(3.0)
+    Array([3.], dtype=float32, weak_type=True)
+    """
     return _at_least(1, "atleast_1d", arys, lambda x: expand_dims(x, 0) if x.ndim == 0 else x)
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Axes of extent 1 are put in front until there are two; a list for several arguments."""
+    """Axes of extent 1 are put in front until there are two; a list for several arguments.
+
+    >>> fnp.atleast_2d(fnp.arange(3))
+    Array([[0, 1, 2]], dtype=int64)
+    >>> [x.shape for x in fnp.atleast_2d(1.0, fnp.arange(3))]
+    [(1, 1), (1, 3)]
+    """
     return _at_least(2, "atleast_2d", arys, lambda x: expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x)
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Axes of extent 1 are added until there are three, as NumPy places them: (N,) -> (1, N, 1), (M, N) -> (M, N, 1)."""
+    """Axes of extent 1 are added until there are three, as NumPy places them: (N,) -> (1, N, 1), (M, N) -> (M, N, 1).
+
+    >>> fnp.atleast_3d(fnp.arange(3)).shape
+    (1, 3, 1)
+    """
     places = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least(3, "atleast_3d", arys, lambda x: expand_dims(x, places[x.ndim]) if x.ndim < 3 else x)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that arrays of these shapes have together: `fnp.broadcast_shapes((3, 1), 4)` is (3, 4)."""
+    """The shape that arrays of these shapes have together. Raises ShapeError where they do not broadcast.
+
+    >>> fnp.broadcast_shapes((3, 1), 4, (2, 1, 1))
+    (2, 3, 4)
+    """
     return broadcast_shapes_of([shape_of(s, "broadcast_shapes", "shapes") for s in shapes])
 
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
-    """The array repeated to `shape`; no memory is moved. Raises ShapeError where it does not fit."""
+    """The array repeated to `shape`; no memory is moved. Raises ShapeError where it does not fit.
+
+    >>> fnp.broadcast_to(fnp.array([1, 2]), (3, 2))
+    Array([[1, 2],
+           [1, 2],
+           [1, 2]], dtype=int64)
+    """
     if out_sharding is not None:
         raise UsageError(
             message("fnp.broadcast_to: got out_sharding", "None: arrays lie on one device", "fnp.broadcast_to(array, shape)")
@@ -236,31 +318,60 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """The arrays repeated to their common shape."""
+    """The arrays repeated to their common shape, as a list. Raises ShapeError where they do not broadcast.
+
+    >>> fnp.broadcast_arrays(fnp.array([1, 2]), fnp.array([[10], [20]]))
+    [Array([[1, 2],
+           [1, 2]], dtype=int64), Array([[10, 10],
+           [20, 20]], dtype=int64)]
+    """
     xs = [as_value(a, "broadcast_arrays", f"args[{i}]") for i, a in enumerate(args)]
     new = broadcast_shapes_of([x.shape for x in xs], "broadcast_arrays")
     return [broadcast_value(x, new) for x in xs]
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """The order of the elements reversed along all axes, or along `axis` (an integer or a tuple)."""
+    """The order of the elements reversed along all axes, or along `axis` (an integer or a tuple).
+
+    >>> fnp.flip(fnp.array([[1, 2], [3, 4]]))
+    Array([[4, 3],
+           [2, 1]], dtype=int64)
+    >>> fnp.flip(fnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([[3, 4],
+           [1, 2]], dtype=int64)
+    """
     x = as_value(m, "flip", "m")
     axes = axes_of(axis, x.ndim, "flip")
     return ops.rev(x, dimensions=axes) if axes else x
 
 
 def fliplr(m: Any) -> Any:
-    """Columns in reversed order (axis 1)."""
+    """Columns in reversed order (axis 1).
+
+    >>> fnp.fliplr(fnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int64)
+    """
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Any:
-    """Rows in reversed order (axis 0)."""
+    """Rows in reversed order (axis 0).
+
+    >>> fnp.flipud(fnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int64)
+    """
     return flip(m, 0)
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """Turned by 90 degrees `k` times in the plane of the two axes, from the first towards the second."""
+    """Turned by 90 degrees `k` times in the plane of the two axes, from the first towards the second.
+
+    >>> fnp.rot90(fnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int64)
+    """
     x = as_value(m, "rot90", "m")
     i, j = [axis_of(a, x.ndim, "rot90", "axes") for a in static_ints(axes, "rot90", "axes")]
     if i == j:
@@ -280,6 +391,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     None (the array is flattened for it).
 
     >>> fnp.roll(fnp.arange(5), 2)
+    Array([3, 4, 0, 1, 2], dtype=int64)
+    >>> fnp.roll(fnp.arange(6).reshape(2, 3), (1, -1), axis=(0, 1))
+    Array([[4, 5, 3],
+           [1, 2, 0]], dtype=int64)
     """
     x = as_value(a, "roll")
     if axis is None:
@@ -327,7 +442,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     Args: a: array. repeats: an integer, or one integer for each element along the axis, known while tracing.
     total_repeat_length: the extent of the result; longer results are cut, shorter ones filled with the last element.
 
-    >>> fnp.repeat(fnp.array([1, 2]), fnp.array([2, 3]))
+    >>> fnp.repeat(fnp.array([1, 2]), 2)
+    Array([1, 1, 2, 2], dtype=int64)
+    >>> fnp.repeat(fnp.array([[1, 2], [3, 4]]), fnp.array([1, 2]), axis=0)
+    Array([[1, 2],
+           [3, 4],
+           [3, 4]], dtype=int64)
     """
     if out_sharding is not None:
         raise UsageError(message("fnp.repeat: got out_sharding", "None: arrays lie on one device", "fnp.repeat(a, repeats)"))
@@ -365,7 +485,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
 def tile(A: Any, reps: Any) -> Any:
     """The array laid side by side `reps` times along each axis.
 
-    >>> fnp.tile(fnp.array([1, 2]), (2, 2)).shape
+    >>> fnp.tile(fnp.array([1, 2]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int64)
     """
     x = as_value(A, "tile", "A")
     counts = static_ints(reps, "tile", "reps")
@@ -380,7 +502,12 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements in order, repeated or cut to fill `new_shape` (NumPy's `resize` function)."""
+    """The elements in order, repeated or cut to fill `new_shape` (NumPy's `resize` function).
+
+    >>> fnp.resize(fnp.array([1, 2, 3]), (2, 4))
+    Array([[1, 2, 3, 1],
+           [2, 3, 1, 2]], dtype=int64)
+    """
     x = ravel(as_value(a, "resize"))
     new = shape_of(new_shape, "resize", "new_shape")
     total = 1
@@ -399,7 +526,11 @@ def _zeros_like_flat(x: Value, total: int) -> Any:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of the slices along `axis`, without that axis."""
+    """A tuple of the slices along `axis`, without that axis.
+
+    >>> fnp.unstack(fnp.array([[1, 2], [3, 4]]), axis=1)
+    (Array([1, 3], dtype=int64), Array([2, 4], dtype=int64))
+    """
     x = as_value(x, "unstack", "x")
     i = axis_of(axis, x.ndim, "unstack")
     return tuple([ops.squeeze(cut(x, i, k, k + 1), dimensions=(i,)) for k in range(x.shape[i])])
