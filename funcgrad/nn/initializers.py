@@ -15,8 +15,8 @@ from funcgrad import random
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, shape_of
-from funcgrad.numpy.creation import full
 from funcgrad.numpy.elementwise import multiply, sqrt
+from funcgrad.numpy.filled import full
 from funcgrad.numpy.structure import moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 

@@ -11,6 +11,7 @@ import sys
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.numpy import (
     arithmetic,
+    arrange,
     compare,
     constants,
     contract,
@@ -22,6 +23,7 @@ from funcgrad.numpy import (
     elementwise,
     fft,
     files,
+    filled,
     floats,
     integers,
     interpolation,
@@ -34,15 +36,18 @@ from funcgrad.numpy import (
     padding,
     polynomials,
     protocol,
+    ranges,
     reductions,
     selection,
     sets,
     sorting,
     statistics,
     structure,
+    triangles,
     trigonometric,
 )
 from funcgrad.numpy.arithmetic import *
+from funcgrad.numpy.arrange import *
 from funcgrad.numpy.compare import *
 from funcgrad.numpy.constants import *
 from funcgrad.numpy.contract import *
@@ -53,6 +58,7 @@ from funcgrad.numpy.dtypes import *
 from funcgrad.numpy.einstein import *
 from funcgrad.numpy.elementwise import *
 from funcgrad.numpy.files import *
+from funcgrad.numpy.filled import *
 from funcgrad.numpy.floats import *
 from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
@@ -61,12 +67,14 @@ from funcgrad.numpy.logarithms import *
 from funcgrad.numpy.namespace_info import *
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
+from funcgrad.numpy.ranges import *
 from funcgrad.numpy.reductions import *
 from funcgrad.numpy.selection import *
 from funcgrad.numpy.sets import *
 from funcgrad.numpy.sorting import *
 from funcgrad.numpy.statistics import *
 from funcgrad.numpy.structure import *
+from funcgrad.numpy.triangles import *
 from funcgrad.numpy.trigonometric import *
 
 bool = bool_
@@ -77,6 +85,9 @@ __all__ += compare.__all__
 __all__ += constants.__all__
 __all__ += contract.__all__
 __all__ += creation.__all__
+__all__ += filled.__all__
+__all__ += ranges.__all__
+__all__ += triangles.__all__
 __all__ += cumulative.__all__
 __all__ += diagonals.__all__
 __all__ += dtypes.__all__
@@ -97,6 +108,7 @@ __all__ += sets.__all__
 __all__ += sorting.__all__
 __all__ += statistics.__all__
 __all__ += structure.__all__
+__all__ += arrange.__all__
 __all__ += trigonometric.__all__
 operators.install()
 methods.install(sys.modules[__name__])

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.errors import UsageError, message
-from funcgrad.numpy.creation import arange, asarray, linspace, meshgrid
+from funcgrad.numpy.creation import asarray
 from funcgrad.numpy.join import concatenate, stack
+from funcgrad.numpy.ranges import arange, linspace, meshgrid
 from funcgrad.numpy.structure import atleast_1d, expand_dims, transpose
 
 __all__ = ["c_", "e", "euler_gamma", "index_exp", "inf", "mgrid", "nan", "newaxis", "ogrid", "pi", "r_", "s_"]

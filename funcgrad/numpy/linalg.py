@@ -31,7 +31,7 @@ from funcgrad.numpy._factor import (
 )
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
-from funcgrad.numpy.creation import eye
+from funcgrad.numpy.arrange import unstack
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
 from funcgrad.numpy.reductions import any as any_
@@ -39,7 +39,8 @@ from funcgrad.numpy.reductions import keep, root
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
 from funcgrad.numpy.reductions import sum as sum_
-from funcgrad.numpy.structure import broadcast_to, moveaxis, unstack
+from funcgrad.numpy.structure import broadcast_to, moveaxis
+from funcgrad.numpy.triangles import eye
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.ops.reduce import reduce_sum

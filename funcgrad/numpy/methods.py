@@ -8,7 +8,18 @@ import numpy as np
 from funcgrad.bridge.device import CPU, find_device
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
-from funcgrad.numpy import arithmetic, creation, cumulative, diagonals, elementwise, reductions, selection, sorting, structure
+from funcgrad.numpy import (
+    arithmetic,
+    arrange,
+    creation,
+    cumulative,
+    diagonals,
+    elementwise,
+    reductions,
+    selection,
+    sorting,
+    structure,
+)
 from funcgrad.numpy import contract as products
 from funcgrad.numpy.operators import concrete
 from funcgrad.trace.value import Value
@@ -37,7 +48,7 @@ FORWARDED = {
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": structure.ravel,
-    "repeat": structure.repeat,
+    "repeat": arrange.repeat,
     "round": arithmetic.round,
     "searchsorted": sorting.searchsorted,
     "sort": sorting.sort,

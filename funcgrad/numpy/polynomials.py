@@ -8,11 +8,11 @@ import numpy as np
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, common_dtype, common_inexact, value_in
-from funcgrad.numpy.creation import arange
 from funcgrad.numpy.elementwise import add, divide, multiply, negative, subtract
 from funcgrad.numpy.interpolation import convolve
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.linalg import cross_of
+from funcgrad.numpy.ranges import arange
 from funcgrad.numpy.structure import atleast_1d, cut
 from funcgrad.ops._family import full
 from funcgrad.ops.shape import pad

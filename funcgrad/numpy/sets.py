@@ -14,10 +14,10 @@ from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError
 from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import equal
-from funcgrad.numpy.creation import linspace
 from funcgrad.numpy.cumulative import diff
 from funcgrad.numpy.elementwise import divide
 from funcgrad.numpy.operators import concrete
+from funcgrad.numpy.ranges import linspace
 from funcgrad.numpy.reductions import max, min, sum
 from funcgrad.numpy.selection import where
 from funcgrad.numpy.sorting import searchsorted, sort

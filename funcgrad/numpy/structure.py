@@ -7,20 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
+from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value
-from funcgrad.numpy.index import read_with
-from funcgrad.ops import elementwise as ew
 from funcgrad.ops import shape as ops
-from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "flip",
-    "fliplr", "flipud", "matrix_transpose", "moveaxis", "ndim", "permute_dims", "ravel", "repeat", "reshape", "resize", "roll",
-    "rollaxis", "rot90", "shape", "size", "squeeze", "swapaxes", "tile", "transpose", "unstack",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims",
+    "matrix_transpose", "moveaxis", "ndim", "permute_dims", "ravel", "reshape", "rollaxis", "shape", "size", "squeeze",
+    "swapaxes", "transpose",
 ]  # fmt: skip
 
 
@@ -330,207 +326,8 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [broadcast_value(x, new) for x in xs]
 
 
-def flip(m: Any, axis: Any = None) -> Any:
-    """The order of the elements reversed along all axes, or along `axis` (an integer or a tuple).
-
-    >>> fnp.flip(fnp.array([[1, 2], [3, 4]]))
-    Array([[4, 3],
-           [2, 1]], dtype=int64)
-    >>> fnp.flip(fnp.array([[1, 2], [3, 4]]), axis=0)
-    Array([[3, 4],
-           [1, 2]], dtype=int64)
-    """
-    x = as_value(m, "flip", "m")
-    axes = axes_of(axis, x.ndim, "flip")
-    return ops.rev(x, dimensions=axes) if axes else x
-
-
-def fliplr(m: Any) -> Any:
-    """Columns in reversed order (axis 1).
-
-    >>> fnp.fliplr(fnp.array([[1, 2], [3, 4]]))
-    Array([[2, 1],
-           [4, 3]], dtype=int64)
-    """
-    return flip(m, 1)
-
-
-def flipud(m: Any) -> Any:
-    """Rows in reversed order (axis 0).
-
-    >>> fnp.flipud(fnp.array([[1, 2], [3, 4]]))
-    Array([[3, 4],
-           [1, 2]], dtype=int64)
-    """
-    return flip(m, 0)
-
-
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """Turned by 90 degrees `k` times in the plane of the two axes, from the first towards the second.
-
-    >>> fnp.rot90(fnp.array([[1, 2], [3, 4]]))
-    Array([[2, 4],
-           [1, 3]], dtype=int64)
-    """
-    x = as_value(m, "rot90", "m")
-    i, j = [axis_of(a, x.ndim, "rot90", "axes") for a in static_ints(axes, "rot90", "axes")]
-    if i == j:
-        raise UsageError(message(f"fnp.rot90: got axes={axes}", "two different axes", "axes=(0, 1)"))
-    turns = static_int(k, "rot90", "k") % 4
-    if turns == 0:
-        return x
-    if turns == 2:
-        return flip(x, (i, j))
-    return swapaxes(flip(x, j), i, j) if turns == 1 else flip(swapaxes(x, i, j), j)
-
-
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements moved by `shift` places along `axis`; those that leave at the end come in at the front.
-
-    Args: a: array. shift: integer (traced or not) or a tuple of them. axis: integer, tuple, or
-    None (the array is flattened for it).
-
-    >>> fnp.roll(fnp.arange(5), 2)
-    Array([3, 4, 0, 1, 2], dtype=int64)
-    >>> fnp.roll(fnp.arange(6).reshape(2, 3), (1, -1), axis=(0, 1))
-    Array([[4, 5, 3],
-           [1, 2, 0]], dtype=int64)
-    """
-    x = as_value(a, "roll")
-    if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = static_ints(axis, "roll", "axis")
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
-    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
-        raise UsageError(
-            message(
-                f"fnp.roll: got shift={shift}, axis={axis}",
-                "as many shifts as axes, or one of either",
-                "axis=(0, 1), shift=(1, 2)",
-            )
-        )
-    count = max(len(shifts), len(axes))
-    for s, i in zip(shifts * (count // len(shifts)), tuple(axes) * (count // len(axes))):
-        x = _roll_one(x, s, axis_of(i, x.ndim, "roll"))
-    return x
-
-
-def _roll_one(x: Value, shift: Any, axis: int) -> Any:
-    n = x.shape[axis]
-    if n == 0:
-        return x
-    if isinstance(shift, Tracer) and shift.concrete() is None:
-        places = ops.iota(dtype=dt.int64, shape=(n,), dimension=0)
-        back = broadcast_value(ew.convert(shift, dt.int64), (n,))
-        return read_with(x, (slice(None),) * axis + (ew.sub(places, back),), "wrap", None)
-    k = -static_int(shift, "roll", "shift") % n
-    if k == 0:
-        return x
-    return ops.concatenate(cut(x, axis, k, n), cut(x, axis, 0, k), dimension=axis)
-
-
 def cut(x: Value, axis: int, start: int, stop: int) -> Any:
     """The elements from `start` to `stop` along one axis."""
     starts = tuple([start if i == axis else 0 for i in range(x.ndim)])
     limits = tuple([stop if i == axis else n for i, n in enumerate(x.shape)])
     return ops.slice_(x, start_indices=starts, limit_indices=limits, strides=(1,) * x.ndim)
-
-
-def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None, out_sharding: Any = None) -> Any:
-    """Each element repeated `repeats` times along `axis` (None: of the flattened array).
-
-    Args: a: array. repeats: an integer, or one integer for each element along the axis, known while tracing.
-    total_repeat_length: the extent of the result; longer results are cut, shorter ones filled with the last element.
-
-    >>> fnp.repeat(fnp.array([1, 2]), 2)
-    Array([1, 1, 2, 2], dtype=int64)
-    >>> fnp.repeat(fnp.array([[1, 2], [3, 4]]), fnp.array([1, 2]), axis=0)
-    Array([[1, 2],
-           [3, 4],
-           [3, 4]], dtype=int64)
-    """
-    if out_sharding is not None:
-        raise UsageError(message("fnp.repeat: got out_sharding", "None: arrays lie on one device", "fnp.repeat(a, repeats)"))
-    x = as_value(a, "repeat")
-    if axis is None:
-        x, axis = ravel(x), 0
-    i = axis_of(axis, x.ndim, "repeat")
-    n = x.shape[i]
-    counts = static_array(repeats, "repeat", "repeats")
-    if counts.dtype.kind not in "iub":
-        raise TypeError(message(f"fnp.repeat: got repeats of dtype {counts.dtype}", "integers", "repeats.astype(int)"))
-    if counts.size == 1 and total_repeat_length is None:
-        k = int(counts.reshape(()))
-        if k < 0:
-            raise UsageError(message(f"fnp.repeat: got repeats={k}", "counts of 0 or more", "check repeats"))
-        wide = ops.broadcast_in_dim(
-            x, shape=(*x.shape[: i + 1], k, *x.shape[i + 1 :]), dims=(*range(i + 1), *range(i + 2, x.ndim + 1))
-        )
-        return ops.reshape(wide, shape=(*x.shape[:i], n * k, *x.shape[i + 1 :]))
-    if counts.ndim > 1 or counts.size not in (1, n) or (counts < 0).any():
-        raise UsageError(
-            message(
-                f"fnp.repeat: got repeats of shape {counts.shape} for extent {n}",
-                f"one count or {n} counts of 0 or more",
-                "check repeats",
-            )
-        )
-    places = np.repeat(np.arange(n), counts)
-    if total_repeat_length is not None:
-        total = static_int(total_repeat_length, "repeat", "total_repeat_length")
-        places = np.pad(places[:total], (0, max(0, total - places.size)), constant_values=n - 1)
-    return x[(slice(None),) * i + (places,)]  # type: ignore[index]
-
-
-def tile(A: Any, reps: Any) -> Any:
-    """The array laid side by side `reps` times along each axis.
-
-    >>> fnp.tile(fnp.array([1, 2]), (2, 2))
-    Array([[1, 2, 1, 2],
-           [1, 2, 1, 2]], dtype=int64)
-    """
-    x = as_value(A, "tile", "A")
-    counts = static_ints(reps, "tile", "reps")
-    rank = max(x.ndim, len(counts))
-    counts = (1,) * (rank - len(counts)) + counts
-    extents = (1,) * (rank - x.ndim) + x.shape
-    if any([k < 0 for k in counts]):
-        raise UsageError(message(f"fnp.tile: got reps={reps}", "counts of 0 or more", "check reps"))
-    wide = tuple([n for k, m in zip(counts, extents) for n in (k, m)])
-    dims = tuple(range(2 * (rank - x.ndim) + 1, 2 * rank, 2))
-    return reshape(ops.broadcast_in_dim(x, shape=wide, dims=dims), tuple([k * m for k, m in zip(counts, extents)]))
-
-
-def resize(a: Any, new_shape: Any) -> Any:
-    """The elements in order, repeated or cut to fill `new_shape` (NumPy's `resize` function).
-
-    >>> fnp.resize(fnp.array([1, 2, 3]), (2, 4))
-    Array([[1, 2, 3, 1],
-           [2, 3, 1, 2]], dtype=int64)
-    """
-    x = ravel(as_value(a, "resize"))
-    new = shape_of(new_shape, "resize", "new_shape")
-    total = 1
-    for n in new:
-        total *= n
-    if x.size == 0:
-        return reshape(_zeros_like_flat(x, total), new)
-    if total > x.size:
-        x = tile(x, -(-total // x.size))
-    return reshape(cut(x, 0, 0, total), new)
-
-
-def _zeros_like_flat(x: Value, total: int) -> Any:
-    zero = as_value(np.zeros((), x.dtype), "resize")
-    return broadcast_value(zero, (total,))
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of the slices along `axis`, without that axis.
-
-    >>> fnp.unstack(fnp.array([[1, 2], [3, 4]]), axis=1)
-    (Array([1, 3], dtype=int64), Array([2, 4], dtype=int64))
-    """
-    x = as_value(x, "unstack", "x")
-    i = axis_of(axis, x.ndim, "unstack")
-    return tuple([ops.squeeze(cut(x, i, k, k + 1), dimensions=(i,)) for k in range(x.shape[i])])

@@ -9,8 +9,9 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
-from funcgrad.numpy.creation import array, zeros
+from funcgrad.numpy.creation import array
 from funcgrad.numpy.elementwise import divide, negative
+from funcgrad.numpy.filled import zeros
 from funcgrad.numpy.join import concatenate
 from funcgrad.ops import _matrix as mx
 from funcgrad.ops._family import like

@@ -75,7 +75,7 @@ bincount(W)  bincount(W,minlength=12)  bincount(W,weights=np.arange(7.0))  histo
 unique(W)  unique(C)  unique(W,return_counts=True)  unique(W,return_index=True,return_inverse=True)  unique(C,axis=0)  union1d(W,C)  intersect1d(W,W[:3])  setdiff1d(W,W[:3])  setxor1d(W,W[:3]+2)  isin(C,W)  isin(C,W,invert=True)
 interp(A,np.sort(V),V)  interp(A,np.sort(V),V,left=-1.0,right=9.0)  interp(A,np.array([0.,1.,2.]),np.array([0.,1.,0.]),period=3.0)
 polyval(V[:3],A)  polyadd(V[:2],V)  polysub(V[:2],V)  polymul(V[:3],V[:2])  polyder(V,2)  polyint(V)  poly(V[:3])  polydiv(V,V[:2])  unwrap(np.cumsum(np.abs(V)*3)%6)
-linspace(0,1,5)  linspace(0.0,1.0,4,endpoint=False)  linspace(A,A+1,3,axis=1)  linspace(0,10,5,dtype=int)  logspace(0,2,3)  geomspace(1,1000,4)  arange(5)  arange(2,10,3)  arange(0.0,1.0,0.3)  arange(5,0,-2)  full((2,3),4)  full((2,3),V[:3])
+linspace(0,1,5)  linspace(0.0,1.0,4,endpoint=False)  linspace(A,A+1,3,axis=1)  linspace(0,10,5,dtype=int)  logspace(0,2,3)  geomspace(1,1000,4)  geomspace(-2.0,-16.0,4,endpoint=False)  geomspace(V[:2]**2,V[2:4]**2,3,axis=-1)  geomspace(1j,8,5)  arange(5)  arange(2,10,3)  arange(0.0,1.0,0.3)  arange(5,0,-2)  full((2,3),4)  full((2,3),V[:3])
 zeros((2,3))  ones(3,int)  zeros_like(C)  ones_like(A,dtype=bool)  full_like(A,2.5)  indices((2,3))  tril_indices(3)  triu_indices(3,1)  diag_indices(3)  bartlett(5)  hamming(5)  hanning(5)  blackman(5)  kaiser(5,2.0)
 packbits(T)  packbits(T,axis=1,bitorder='little')  unpackbits(np.packbits(T))  unpackbits(np.array([[7],[255]],'uint8'),axis=1,count=5)  bitwise_count(C)  apply_along_axis(S,1,A)  apply_over_axes(S2,B,[0,2])  fromfunction(lambda i,j:i+j,(2,3))
 linalg.norm(A)  linalg.norm(V,1)  linalg.norm(V,np.inf)  linalg.norm(V,3)  linalg.norm(A,axis=1)  linalg.norm(A,'fro')  linalg.norm(A,1)  linalg.norm(A,np.inf)  linalg.norm(B,axis=(1,2))  linalg.norm(Z)  linalg.norm(V,0)  linalg.norm(A,axis=1,keepdims=True)
@@ -168,3 +168,9 @@ def test_what_lies_in_the_middle_of_nothing_is_nan(name):
     rows = fun(E, *q, axis=0)
     assert rows.shape == (3,) and np.isnan(rows).all()
     assert fun(E, *q, axis=1).shape == (0,)
+
+
+def test_geomspace_hits_its_ends():
+    x = fnp.geomspace(3.7, 1234.5, 7)
+    assert x[0] == fnp.float32(3.7) and x[-1] == fnp.float32(1234.5)
+    assert np.isnan(fnp.geomspace(1.0, -8.0, 3)[1])  # of two signs
