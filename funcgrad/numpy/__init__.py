@@ -45,6 +45,8 @@ from funcgrad.numpy import (
     structure,
     triangles,
     trigonometric,
+    ufuncs,
+    vectorized,
 )
 from funcgrad.numpy.arithmetic import *
 from funcgrad.numpy.arrange import *
@@ -76,6 +78,8 @@ from funcgrad.numpy.statistics import *
 from funcgrad.numpy.structure import *
 from funcgrad.numpy.triangles import *
 from funcgrad.numpy.trigonometric import *
+from funcgrad.numpy.ufuncs import *
+from funcgrad.numpy.vectorized import *
 
 bool = bool_
 
@@ -110,6 +114,9 @@ __all__ += statistics.__all__
 __all__ += structure.__all__
 __all__ += arrange.__all__
 __all__ += trigonometric.__all__
+__all__ += ufuncs.__all__
+__all__ += vectorized.__all__
+ufuncs.install(sys.modules[__name__])
 operators.install()
 methods.install(sys.modules[__name__])
 protocol.install(sys.modules[__name__])

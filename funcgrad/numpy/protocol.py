@@ -24,8 +24,6 @@ _RENAMED = {
     "absolute": "absolute",
     "matrix_transpose": "matrix_transpose",
 }
-_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
-_ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 _ARRAYS = (Value, np.ndarray, np.generic)
 # Functions that change their first argument: NumPy's where that is NumPy's.
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -126,21 +124,10 @@ def install(module: types.ModuleType) -> None:
                     )
                 )
             return f(*inputs)
-        if method == "reduce" and name in _REDUCTIONS:
-            kwargs.setdefault("axis", 0)
-            return getattr(module, _REDUCTIONS[name])(*inputs, **kwargs)
-        if method == "accumulate" and name in _ACCUMULATIONS:
-            return getattr(module, _ACCUMULATIONS[name])(inputs[0], axis=kwargs.get("axis", 0), dtype=kwargs.get("dtype"))
-        if method == "outer" and hasattr(module, name):
-            a, b = [module.asarray(x) for x in inputs]
-            return getattr(module, name)(module.expand_dims(a, tuple(range(a.ndim, a.ndim + b.ndim))), b)
-        raise TypeError(
-            message(
-                f"np.{name}.{method} was called with an array of funcgrad",
-                "ufunc calls, .reduce, .accumulate and .outer of the common ones",
-                "a function of funcgrad.numpy, x.at[i].add(v) for np.add.at, or np.asarray(x) outside of traced functions",
-            )
-        )
+        f = getattr(module, name, None)
+        if f is None:
+            raise _missing(name, module)
+        return getattr(f, method)(*inputs, **kwargs)
 
     def array_function(self: Value, func: Any, types_: Any, args: Any, kwargs: Any) -> Any:
         for t in types_:
