@@ -32,29 +32,42 @@ def _check_impl(name: str, impl: Any) -> None:
 
 
 def _seeded(name: str, seed: Any) -> Any:
-    """The typed key of a seed. As in JAX, 32 bits of it count, or 64 where the default float is float64."""
+    """The typed key of a seed: its two halves of 32 bits, as JAX makes it of 64-bit seeds.
+
+    JAX takes seeds in 32 bits where its default float is float32. What fits these (also negative, as their complement) gives
+    the same key here; what does not keeps its upper half, which JAX drops.
+    """
     wide = config.enable_x64
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, (bool, np.bool_)):
         number = operator.index(seed)
-        if not -(2**63) <= number < 2**63:
-            raise OverflowError(message(f"random.{name}: got seed {number}", "integers of at most 64 bits", "seed % 2**32"))
-        return random_seed(np.uint64(number % 2**64) if wide else np.uint32(number % 2**32))
+        if not -(2**63) <= number < 2**64:
+            raise OverflowError(message(f"random.{name}: got seed {number}", "integers of at most 64 bits", "seed % 2**64"))
+        bits = 32 if -(2**31) <= number < 2**32 and not wide else 64
+        return random_seed(np.uint64(number % 2**bits))
     x = as_value(seed, f"random.{name}", "seed")
     if x.aval.dtype not in dt.INTEGERS:
-        raise DtypeError(message(f"random.{name}: got seed {describe(x)}", "an integer", "int(seed)"))
+        raise DtypeError(message(f"random.{name}: got {describe(x)} for the seed", "an integer", f"random.{name}(int(seed))"))
     if x.aval.ndim:
         raise ShapeError(
             message(f"random.{name}: got seeds of shape {x.aval.shape}", "one integer", f"fg.vmap(random.{name})(seeds)")
         )
-    return random_seed(x if wide else ew.convert(x, dt.uint32))
+    if wide:
+        return random_seed(x)
+    if x.aval.dtype.itemsize < 8:
+        return random_seed(ew.convert(x, dt.uint32))
+    if x.aval.dtype == dt.int64:
+        small = ew.and_(ew.lt(x, np.int64(0)), ew.ge(x, np.int64(-(2**31))))
+        x = ew.select_n(small, x, ew.and_(x, np.int64(2**32 - 1)))
+    return random_seed(x)
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A typed PRNG key from an integer seed.
 
-    Args: seed: integer (negative ones and those above 32 bits are taken modulo 2**32, as in JAX). impl, dtype: "threefry2x32"
-    or None.
+    Args: seed: an integer of at most 64 bits; all of them count (negative ones down to -2**31 are taken modulo 2**32, as in JAX
+    with its default of 32 bits). impl, dtype: "threefry2x32" or None.
     Returns: a scalar array of dtype key<fry>.
+    Raises: TypeError for a seed that is not an integer, OverflowError for more than 64 bits.
 
     >>> k = random.key(0)
     >>> k

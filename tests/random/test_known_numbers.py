@@ -103,7 +103,10 @@ def test_threefry_vectors():
         (1, [0, 1]),
         (-1, [0, 4294967295]),
         (2**31, [0, 2147483648]),
-        (2**40 + 7, [0, 7]),
+        (2**32 - 1, [0, 4294967295]),
+        (-(2**31) - 1, [4294967295, 2147483647]),
+        (2**40, [256, 0]),
+        (2**40 + 7, [256, 7]),
         (np.int8(-1), [0, 4294967295]),
         (np.uint8(200), [0, 200]),
     ],
@@ -112,6 +115,19 @@ def test_seeds(seed, words):
     assert R.PRNGKey(seed).tolist() == words
     assert R.key_data(R.key(seed)).tolist() == words
     assert fg.jit(R.PRNGKey)(np.asarray(seed, np.int64)).tolist() == words
+    assert R.PRNGKey(np.asarray(seed)).tolist() == words
+
+
+def test_seeds_of_64_bits_differ():
+    seeds = [0, 2**32, 2**40, 2**63, -(2**63) + 1, np.uint64(2**63 + 5)]
+    assert len({tuple(R.PRNGKey(s).tolist()) for s in seeds}) == len(seeds)
+    assert R.PRNGKey(np.array(2**63 + 5, np.uint64)).tolist() == [2**31, 5]
+
+
+@pytest.mark.parametrize("seed", [1.5, np.float32(2), True, np.array(1.0), "a", None, [1]])
+def test_seeds_are_integers(seed):
+    with pytest.raises(TypeError, match=r"(?s)random\.key: got .* for .*seed"):
+        R.key(seed)
 
 
 def test_seeds_with_wide_floats():
