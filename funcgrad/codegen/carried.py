@@ -59,8 +59,8 @@ def _updates(p: PassForm, texts: list[tuple[str, int]], places: list[str]) -> li
     lines, last = [], []
     for c, (text, _), place in zip(p.carries, texts, places, strict=True):
         if len(p.carries) > 1 and not _NAME.fullmatch(text):
-            lines.append(f"u{c.number} = {text}")
-            text = f"u{c.number}"
+            lines.append(f"w{c.number} = {text}")  # u32 would be a cast
+            text = f"w{c.number}"
         last.append(f"{place} = {text}")
     return lines + last
 

@@ -10,9 +10,10 @@ import numpy as np
 from funcgrad.loops import scalar_numpy as scalar
 from funcgrad.loops.elements import Unfit
 from funcgrad.loops.graph import Arg, Number
-from funcgrad.loops.templates import BOOL, INT64, Template, cost_of, storage_dtype
+from funcgrad.loops.templates import BOOL, INT64, Template, burden_of, cost_of, storage_dtype
 
 LONGEST = 1500  # instructions
+HEAVIEST = 4000  # burden: a kernel of so much takes a second to compile; kernels of single operators take less together
 
 Instr = tuple[str, np.dtype, tuple[int, ...], Any]
 
@@ -26,6 +27,7 @@ class Tape:
         self.args: list[Arg] = []
         self.arg_of: dict[Any, int] = {}
         self.weight = 0.0
+        self.burden = 0  # on the compile time of the kernel
 
     def add(self, op: str, dtype: np.dtype, args: tuple[int, ...] = (), attr: Any = None) -> int:
         instrs = self.instrs
@@ -51,6 +53,9 @@ class Tape:
         if k is None:
             if len(self.instrs) >= LONGEST:
                 raise Unfit(f"more than {LONGEST} instructions")
+            self.burden += burden_of(op, dtype)
+            if self.burden > HEAVIEST:
+                raise Unfit(f"a burden of more than {HEAVIEST}")
             k = self.table[key] = len(self.instrs)
             self.instrs.append((op, dtype, args, attr))
             self.weight += cost_of(op)

@@ -1,5 +1,6 @@
 """Random numbers from explicit keys: `random.normal(random.key(0), (3,))`. The numbers are JAX's for the same key."""
 
+from funcgrad.random.counts import binomial, multinomial, poisson
 from funcgrad.random.discrete import bernoulli, categorical, choice, geometric, permutation, rademacher
 from funcgrad.random.distributions import (
     cauchy,
@@ -23,6 +24,7 @@ from funcgrad.random.matrices import multivariate_normal, orthogonal
 __all__ = [
     "PRNGKey",
     "bernoulli",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
@@ -41,11 +43,13 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "multivariate_normal",
     "normal",
     "orthogonal",
     "pareto",
     "permutation",
+    "poisson",
     "rademacher",
     "randint",
     "rayleigh",

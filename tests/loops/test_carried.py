@@ -396,6 +396,26 @@ def test_large_bodies_take_the_general_road():
     np.testing.assert_allclose(np.asarray(fg.jit(f)(w, x)), want, rtol=1e-3, atol=1e-4)
 
 
+def test_bodies_that_take_long_to_compile_take_the_general_road():
+    f = lambda c: lax.while_loop(lambda c: fnp.any(c < 1), lambda c: c + fnp.sin(c) ** 2, c)  # noqa: E731
+    few, many = draw(2, dtype="f8") ** 2 + 0.1, draw(30, dtype="f8") ** 2 + 0.1
+    assert is_kernels(f, few) and not is_kernels(f, many)
+    want = many
+    while np.any(want < 1):
+        want = want + np.sin(want) ** 2
+    np.testing.assert_allclose(np.asarray(fg.jit(f)(many)), want, rtol=1e-9)
+
+
+def test_seventy_carries_that_depend_on_each_other():
+    """The names of so many next values are not those of casts, u8 to u64."""
+    start = np.arange(70.0)
+    f = lambda c: lax.scan(lambda c, _: ((*c[1:], c[0] + c[1]), None), c, None, length=9)[0]  # noqa: E731
+    want = list(start)
+    for _ in range(9):
+        want = [*want[1:], want[0] + want[1]]
+    agrees(f, tuple(want), tuple(start))
+
+
 def test_lanes_that_are_tied_together_take_the_general_road():
     f = lambda c: lax.scan(lambda c, _: (c / fnp.sum(c), None), c, None, length=3)[0]  # noqa: E731
     c = abs(draw(200))

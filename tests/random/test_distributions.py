@@ -1,0 +1,199 @@
+"""Every distribution against SciPy's: Kolmogorov and Smirnov's test, the chi-square test for counts, and moments. The keys are fixed, so that
+nothing here is left to chance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import funcgrad as fg
+import funcgrad.random as R
+
+K = R.key(7)
+N = 20_000
+LIKELY = 1e-3  # p-values below this say that the distribution is another one
+
+
+def half(dist):
+    """A distribution with either sign."""
+    return lambda x: 0.5 + 0.5 * np.sign(x) * dist.cdf(np.abs(x))
+
+
+# fmt: off
+CONTINUOUS = {
+    "cauchy": (lambda k, s, d: R.cauchy(k, s, d), stats.cauchy().cdf),
+    "double_sided_maxwell": (lambda k, s, d: R.double_sided_maxwell(k, 1.0, 2.0, s, d), lambda x: half(stats.maxwell())((x - 1) / 2)),
+    "exponential": (lambda k, s, d: R.exponential(k, s, d), stats.expon().cdf),
+    "gumbel": (lambda k, s, d: R.gumbel(k, s, d), stats.gumbel_r().cdf),
+    "gumbel high": (lambda k, s, d: R.gumbel(k, s, d, mode="high"), stats.gumbel_r().cdf),
+    "laplace": (lambda k, s, d: R.laplace(k, s, d), stats.laplace().cdf),
+    "logistic": (lambda k, s, d: R.logistic(k, s, d), stats.logistic().cdf),
+    "lognormal": (lambda k, s, d: R.lognormal(k, 0.7, s, d), stats.lognorm(0.7).cdf),
+    "maxwell": (lambda k, s, d: R.maxwell(k, s, d), stats.maxwell().cdf),
+    "normal": (lambda k, s, d: R.normal(k, s, d), stats.norm().cdf),
+    "pareto": (lambda k, s, d: R.pareto(k, 2.5, s, d), stats.pareto(2.5).cdf),
+    "rayleigh": (lambda k, s, d: R.rayleigh(k, 1.5, s, d), stats.rayleigh(scale=1.5).cdf),
+    "triangular": (lambda k, s, d: R.triangular(k, -1.0, 0.5, 2.0, s, d), stats.triang(0.5, -1, 3).cdf),
+    "truncated_normal": (lambda k, s, d: R.truncated_normal(k, -1.0, 2.0, s, d), stats.truncnorm(-1, 2).cdf),
+    "uniform": (lambda k, s, d: R.uniform(k, s, d, -1.0, 3.0), stats.uniform(-1, 4).cdf),
+    "wald": (lambda k, s, d: R.wald(k, 1.5, s, d), stats.invgauss(1.5).cdf),
+    "weibull_min": (lambda k, s, d: R.weibull_min(k, 2.0, 1.5, s, d), stats.weibull_min(1.5, scale=2).cdf),
+}
+COUNTS = {
+    "bernoulli": (lambda k, s: R.bernoulli(k, 0.3, s), stats.bernoulli(0.3)),
+    "bernoulli high": (lambda k, s: R.bernoulli(k, 0.7, s, "high"), stats.bernoulli(0.7)),
+    "binomial few": (lambda k, s: R.binomial(k, 10, 0.3, s), stats.binom(10, 0.3)),
+    "binomial likely": (lambda k, s: R.binomial(k, 12, 0.9, s), stats.binom(12, 0.9)),
+    "binomial many": (lambda k, s: R.binomial(k, 100, 0.3, s), stats.binom(100, 0.3)),
+    "binomial many likely": (lambda k, s: R.binomial(k, 60, 0.75, s), stats.binom(60, 0.75)),
+    "binomial rare": (lambda k, s: R.binomial(k, 20_000, 1e-3, s), stats.binom(20_000, 1e-3)),
+    "categorical": (lambda k, s: R.categorical(k, np.log(np.array([0.2, 0.5, 0.3])), shape=s), stats.rv_discrete(values=([0, 1, 2], [0.2, 0.5, 0.3]))),
+    "choice": (lambda k, s: R.choice(k, 4, s, p=np.array([0.1, 0.2, 0.3, 0.4])), stats.rv_discrete(values=(range(4), [0.1, 0.2, 0.3, 0.4]))),
+    "geometric": (lambda k, s: R.geometric(k, 0.3, s), stats.geom(0.3)),
+    "poisson few": (lambda k, s: R.poisson(k, 3.5, s), stats.poisson(3.5)),
+    "poisson many": (lambda k, s: R.poisson(k, 40.0, s), stats.poisson(40)),
+    "rademacher": (lambda k, s: R.rademacher(k, s), stats.rv_discrete(values=([-1, 1], [0.5, 0.5]))),
+    "randint": (lambda k, s: R.randint(k, s, -3, 8), stats.randint(-3, 8)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous(name, dtype):
+    draw, cdf = CONTINUOUS[name]
+    x = np.asarray(draw(K, (N,), dtype))
+    assert x.dtype == dtype and x.shape == (N,) and np.isfinite(x).all()
+    assert stats.kstest(x.astype(np.float64), cdf).pvalue > LIKELY
+    np.testing.assert_allclose(np.asarray(fg.jit(lambda k: draw(k, (N,), dtype))(K)), x, rtol=2e-4 if dtype == "float32" else 1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    draw, dist = COUNTS[name]
+    x = np.asarray(draw(K, (N,))).astype(np.int64)
+    low, high = dist.ppf(5 / N), dist.isf(5 / N)
+    edges = np.arange(low, high + 1)
+    inner = dist.pmf(edges[1:-1]) if len(edges) > 2 else np.zeros(0)
+    wanted = N * np.array([dist.cdf(edges[0]), *inner, 1 - dist.cdf(edges[-1] - 1)][: len(edges)])
+    place = np.clip(x, edges[0], edges[-1]) - edges[0]
+    got = np.bincount(place.astype(int), minlength=len(edges))
+    keep = wanted > 0
+    assert x.min() >= dist.support()[0] and x.max() <= dist.support()[1] and got[~keep].sum() == 0
+    assert stats.chisquare(got[keep], wanted[keep] * got.sum() / wanted[keep].sum()).pvalue > LIKELY
+    assert abs(x.mean() - dist.mean()) < 5 * dist.std() / np.sqrt(N)
+    assert abs(x.std() / dist.std() - 1) < 0.05
+    np.testing.assert_array_equal(np.asarray(fg.jit(lambda k: draw(k, (N,)))(K)).astype(np.int64), x)
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *COUNTS])
+def test_keys_of_a_batch_draw_as_alone(name):
+    draw = (lambda k, s: CONTINUOUS[name][0](k, s, "float64")) if name in CONTINUOUS else COUNTS[name][0]
+    keys = R.split(K, 3)
+    for run in (lambda f: f, fg.jit):
+        rows = np.asarray(run(fg.vmap(lambda k: draw(k, (4,))))(keys))
+        for row, k in zip(rows, keys):
+            np.testing.assert_allclose(row, np.asarray(draw(k, (4,))), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *COUNTS])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (2, 3)])
+def test_shapes(name, shape):
+    draw = (lambda k, s: CONTINUOUS[name][0](k, s, "float32")) if name in CONTINUOUS else COUNTS[name][0]
+    assert draw(K, shape).shape == shape
+    assert fg.eval_shape(lambda k: draw(k, shape), K).shape == shape
+
+
+def columns(*shapes):
+    return [np.full(s, 0.4) for s in shapes]
+
+
+BROADCAST = {
+    "binomial": lambda a, b, **o: R.binomial(K, 10 * a, b, **o),
+    "truncated_normal": lambda a, b, **o: R.truncated_normal(K, -a, b, **o),
+    "poisson": lambda a, b, **o: R.poisson(K, a + b, **o),
+    "geometric": lambda a, b, **o: R.geometric(K, a + b, **o),
+    "multinomial": lambda a, b, **o: R.multinomial(K, a * 10, b[..., None] * np.ones(2), **{k: (*v, 2) for k, v in o.items()})[..., 0],
+}
+
+
+@pytest.mark.parametrize("name", BROADCAST)
+def test_parameters_broadcast(name):
+    draw = BROADCAST[name]
+    a, b = columns((3, 1), (4,))
+    assert draw(a, b).shape == (3, 4)
+    assert draw(a, b, shape=(2, 3, 4)).shape == (2, 3, 4)
+    with pytest.raises(ValueError, match="shape"):
+        draw(a, b, shape=(4,))
+
+
+def test_multinomial():
+    p = np.array([0.2, 0.0, 0.5, 0.3])
+    x = np.asarray(R.multinomial(K, 50, p, shape=(5000, 4), dtype="float64"))
+    assert (x.sum(-1) == 50).all() and (x[:, 1] == 0).all() and (x == np.floor(x)).all()
+    np.testing.assert_allclose(x.mean(0), 50 * p, atol=0.25)
+    np.testing.assert_allclose(np.cov(x.T), 50 * (np.diag(p) - np.outer(p, p)), atol=0.9)
+    np.testing.assert_array_equal(np.asarray(fg.jit(lambda k: R.multinomial(k, 50, p, shape=(5000, 4), dtype="float64", unroll=2))(K)), x)
+    assert R.multinomial(K, np.array([3.0, 5.0]), p).shape == (2, 4) and R.multinomial(K, 3.0, np.zeros((0, 4))).shape == (0, 4)
+
+
+def test_multivariate_normal():
+    mean, cov = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
+    for method in ("cholesky", "eigh", "svd"):
+        x = np.asarray(R.multivariate_normal(K, mean, cov, (N,), method=method))
+        np.testing.assert_allclose(x.mean(0), mean, atol=0.03)
+        np.testing.assert_allclose(np.cov(x.T), cov, atol=0.05)
+        white = np.linalg.solve(np.linalg.cholesky(cov), (x - mean).T)
+        assert stats.kstest(np.sum(white**2, 0), stats.chi2(2).cdf).pvalue > LIKELY
+
+
+def test_orthogonal_matrices_are_uniform():
+    q = np.asarray(R.orthogonal(K, 3, (2000,), "float64"))
+    np.testing.assert_allclose(q @ q.swapaxes(1, 2), np.broadcast_to(np.eye(3), q.shape), atol=1e-12)
+    # A coordinate of a uniform direction in three dimensions is uniform.
+    assert stats.kstest(q[:, 0, 0], stats.uniform(-1, 2).cdf).pvalue > LIKELY
+
+
+def test_permutations_are_uniform():
+    x = np.asarray(fg.vmap(lambda k: R.permutation(k, 4))(R.split(K, 4800)))
+    number = x @ np.array([64, 16, 4, 1])
+    _, counts = np.unique(number, return_counts=True)
+    assert len(counts) == 24 and stats.chisquare(counts).pvalue > LIKELY
+
+
+def test_bits_are_even():
+    for dtype in ("uint8", "uint16", "uint32", "uint64"):
+        x = np.asarray(R.bits(K, (N,), dtype))
+        ones = np.array([np.count_nonzero(x >> x.dtype.type(i) & x.dtype.type(1)) for i in range(x.dtype.itemsize * 8)])
+        assert np.abs(ones - N / 2).max() < 4.5 * np.sqrt(N) / 2
+
+
+# --- counts at their edges ----------------------------------------------------------------------------------------------
+
+
+def test_poisson_edges():
+    x = R.poisson(K, np.array([0.0, -1.0, np.nan, np.inf, 1e30]), dtype="int32")
+    assert x.tolist() == [0, -1, -1, 2**31 - 1, 2**31 - 1] and x.dtype == np.int32
+    assert R.poisson(K, np.array([0, 3])).dtype == np.int64 and R.poisson(K, 300.0, (50,), "uint8").max() == 255
+    big = np.asarray(R.poisson(K, np.float64(1e12), (1000,)))
+    assert abs(big.mean() - 1e12) < 2e5 and len(set(big % 1000)) > 500  # a float32 would end in zeros
+    with pytest.raises(TypeError, match="integer dtype"):
+        R.poisson(K, 3.0, dtype="float32")
+
+
+def test_binomial_edges():
+    n = np.array([5, 5, 0, 7, -1, np.nan, np.inf, 5, 5, 5])
+    p = np.array([0, 1, 0.5, 0.5, 0.5, 0.5, 0.5, -0.1, 1.1, np.nan])
+    x = np.asarray(R.binomial(K, n, p))
+    np.testing.assert_array_equal(x[[0, 1, 2]], [0, 5, 0])
+    assert 0 <= x[3] <= 7 and x[6] == np.inf and np.isnan(x[[4, 5, 7, 8, 9]]).all()
+    assert R.binomial(K, 3, 0.5, dtype="float16").dtype == np.float16
+    with pytest.raises(TypeError, match="floating"):
+        R.binomial(K, 3, 0.5, dtype="int32")
+    with pytest.raises(ValueError, match="last axis"):
+        R.multinomial(K, 3, 0.5)
+
+
+def test_errors_name_the_function():
+    for draw in (lambda: R.poisson(0, 3.0), lambda: R.binomial(np.zeros(3), 3, 0.5), lambda: R.multinomial("a", 3, np.ones(2) / 2)):
+        with pytest.raises(TypeError, match=r"random\.(poisson|binomial|multinomial)"):
+            draw()
