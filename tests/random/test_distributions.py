@@ -64,7 +64,9 @@ def test_continuous(name, dtype):
     x = np.asarray(draw(K, (N,), dtype))
     assert x.dtype == dtype and x.shape == (N,) and np.isfinite(x).all()
     assert stats.kstest(x.astype(np.float64), cdf).pvalue > LIKELY
-    np.testing.assert_allclose(np.asarray(fg.jit(lambda k: draw(k, (N,), dtype))(K)), x, rtol=2e-4 if dtype == "float32" else 1e-9, atol=1e-7)
+    np.testing.assert_allclose(
+        np.asarray(fg.jit(lambda k: draw(k, (N,), dtype))(K)), x, rtol=2e-4 if dtype == "float32" else 1e-9, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -112,7 +114,9 @@ BROADCAST = {
     "truncated_normal": lambda a, b, **o: R.truncated_normal(K, -a, b, **o),
     "poisson": lambda a, b, **o: R.poisson(K, a + b, **o),
     "geometric": lambda a, b, **o: R.geometric(K, a + b, **o),
-    "multinomial": lambda a, b, **o: R.multinomial(K, a * 10, b[..., None] * np.ones(2), **{k: (*v, 2) for k, v in o.items()})[..., 0],
+    "multinomial": lambda a, b, **o: R.multinomial(K, a * 10, b[..., None] * np.ones(2), **{k: (*v, 2) for k, v in o.items()})[
+        ..., 0
+    ],
 }
 
 
@@ -132,7 +136,9 @@ def test_multinomial():
     assert (x.sum(-1) == 50).all() and (x[:, 1] == 0).all() and (x == np.floor(x)).all()
     np.testing.assert_allclose(x.mean(0), 50 * p, atol=0.25)
     np.testing.assert_allclose(np.cov(x.T), 50 * (np.diag(p) - np.outer(p, p)), atol=0.9)
-    np.testing.assert_array_equal(np.asarray(fg.jit(lambda k: R.multinomial(k, 50, p, shape=(5000, 4), dtype="float64", unroll=2))(K)), x)
+    np.testing.assert_array_equal(
+        np.asarray(fg.jit(lambda k: R.multinomial(k, 50, p, shape=(5000, 4), dtype="float64", unroll=2))(K)), x
+    )
     assert R.multinomial(K, np.array([3.0, 5.0]), p).shape == (2, 4) and R.multinomial(K, 3.0, np.zeros((0, 4))).shape == (0, 4)
 
 
@@ -194,6 +200,10 @@ def test_binomial_edges():
 
 
 def test_errors_name_the_function():
-    for draw in (lambda: R.poisson(0, 3.0), lambda: R.binomial(np.zeros(3), 3, 0.5), lambda: R.multinomial("a", 3, np.ones(2) / 2)):
+    for draw in (
+        lambda: R.poisson(0, 3.0),
+        lambda: R.binomial(np.zeros(3), 3, 0.5),
+        lambda: R.multinomial("a", 3, np.ones(2) / 2),
+    ):
         with pytest.raises(TypeError, match=r"random\.(poisson|binomial|multinomial)"):
             draw()
