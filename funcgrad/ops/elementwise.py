@@ -44,6 +44,7 @@ from funcgrad.ops.exponential import (
     sinh,
     tanh,
 )
+from funcgrad.ops.incomplete import betainc, betainc_ratio, igamma, igammac, random_gamma_grad
 from funcgrad.ops.parts import abs_, complex_, conj, imag, real, sign
 from funcgrad.ops.parts import abs_ as abs
 from funcgrad.ops.parts import complex_ as complex
@@ -52,7 +53,7 @@ from funcgrad.ops.powers import pow_ as pow
 from funcgrad.ops.rounding import ceil, floor, is_finite, nextafter, round_
 from funcgrad.ops.rounding import round_ as round
 from funcgrad.ops.select import select_n
-from funcgrad.ops.special import digamma, erf, erf_inv, erfc, lgamma, polygamma
+from funcgrad.ops.special import bessel_i0e, bessel_i1e, digamma, erf, erf_inv, erfc, lgamma, polygamma, zeta
 from funcgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
 __all__ = [
@@ -67,6 +68,10 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0e",
+    "bessel_i1e",
+    "betainc",
+    "betainc_ratio",
     "bitcast_convert_type",
     "cbrt",
     "ceil",
@@ -92,6 +97,8 @@ __all__ = [
     "floor",
     "ge",
     "gt",
+    "igamma",
+    "igammac",
     "imag",
     "integer_pow",
     "is_finite",
@@ -115,6 +122,7 @@ __all__ = [
     "or_",
     "polygamma",
     "population_count",
+    "random_gamma_grad",
     "pow",
     "pow_",
     "real",
@@ -137,4 +145,5 @@ __all__ = [
     "tan",
     "tanh",
     "xor",
+    "zeta",
 ]

@@ -1,16 +1,21 @@
-"""Special functions of real operands: erf erfc erf_inv lgamma digamma polygamma. NumPy's meaning is SciPy's."""
+"""Special functions of real operands: erf erfc erf_inv lgamma digamma polygamma zeta
+bessel_i0e bessel_i1e. NumPy's meaning is SciPy's."""
 
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.hurwitz import zeta_derivative
 from funcgrad.core.lazy import LazyModule
 from funcgrad.ir.loop_rules import Host
-from funcgrad.ops._family import elementwise, like
+from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform, via_float32
-from funcgrad.ops.arithmetic import mul, neg, square
+from funcgrad.ops.arithmetic import div, mul, neg, square, sub
+from funcgrad.ops.compare import eq
 from funcgrad.ops.exponential import exp
+from funcgrad.ops.parts import sign
+from funcgrad.ops.select import select_n
 
 _NEAR = uniform(-2, 2)
 _POSITIVE = uniform(0.5, 4)
@@ -71,4 +76,63 @@ polygamma = elementwise(
     samples=_POSITIVE,
     cases=({"n": 1}, {"n": 2}),
     doc="the n-th derivative of digamma, for a fixed n > 0",
+)
+
+
+zeta = elementwise(
+    "zeta",
+    dtypes=dt.FLOATS,
+    numpy=via_float32(lambda x, q: special.zeta(x, q)),
+    jvp=[
+        lambda t, out, x, q: mul(t, zeta_slope(x, q, n=1)),
+        lambda t, out, x, q: mul(t, neg(mul(x, zeta(add(x, like(x, 1)), q)))),
+    ],
+    loop=Host(),
+    samples=[uniform(1.5, 4), _POSITIVE],
+    doc="the sum of (q + k)^(-x) over k = 0, 1, ... (Hurwitz)",
+)
+
+
+def _zeta_slope_jvp_q(t: Any, out: Any, x: Any, q: Any, *, n: int) -> Any:
+    up = add(x, like(x, 1))
+    lower = zeta(up, q) if n == 1 else mul(zeta_slope(up, q, n=n - 1), like(x, n))
+    return mul(t, neg(add(mul(x, zeta_slope(up, q, n=n)), lower)))
+
+
+zeta_slope = elementwise(
+    "zeta_slope",
+    dtypes=dt.FLOATS,
+    numpy=lambda x, q, n: zeta_derivative(x, q, n).astype(x.dtype),
+    jvp=[lambda t, out, x, q, n: mul(t, zeta_slope(x, q, n=n + 1)), _zeta_slope_jvp_q],
+    loop=Host(),
+    samples=[uniform(1.5, 4), _POSITIVE],
+    cases=({"n": 1}, {"n": 2}),
+    doc="the n-th derivative of zeta by x",
+)
+
+
+def _i1e_jvp(t: Any, out: Any, x: Any) -> Any:
+    zero = eq(x, like(x, 0))
+    safe = select_n(zero, x, like(x, 1))
+    slope = sub(bessel_i0e(x), mul(out, add(sign(x), div(like(x, 1), safe))))
+    return mul(t, select_n(zero, slope, like(x, 0.5)))
+
+
+bessel_i0e = elementwise(
+    "bessel_i0e",
+    dtypes=dt.FLOATS,
+    numpy=via_float32(lambda x: special.i0e(x)),
+    jvp=[lambda t, out, x: mul(t, sub(bessel_i1e(x), mul(sign(x), out)))],
+    loop=Host(),
+    samples=_NEAR,
+    doc="exp(-|x|) I0(x)",
+)
+bessel_i1e = elementwise(
+    "bessel_i1e",
+    dtypes=dt.FLOATS,
+    numpy=via_float32(lambda x: special.i1e(x)),
+    jvp=[_i1e_jvp],
+    loop=Host(),
+    samples=_NEAR,
+    doc="exp(-|x|) I1(x)",
 )
