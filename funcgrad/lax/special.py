@@ -57,7 +57,7 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
     a, x: floats of one dtype and shape, or scalars; others raise TypeError. Returns: an array of that shape and dtype.
 
     >>> lax.random_gamma_grad(np.array(2.0), 1.5)
-    Array(0.9366391, dtype=float64)
+    Array(0.93663907, dtype=float64)
     """
     return ew.random_gamma_grad(*strict("random_gamma_grad", a, x), n=1)
 
