@@ -3,7 +3,22 @@
     err, out = checkify(f, errors=index_checks | nan_checks)(x)
     err.throw()             # raises CheckError if there was one
 
-A function with errors as values can be jitted and vectorised, and its errors can be looked at later.
+A function with errors as values can be jitted and vectorised, and its errors can be looked at later. What is looked for:
+
+user_checks: `check` (and `fg.check`) in the function; the default.
+nan_checks: a NaN among the results of an operator.
+div_checks: a division by zero.
+index_checks: an index out of range, where the access does not say what it does then.
+float_checks: nan_checks | div_checks.
+automatic_checks: float_checks | index_checks, all that need no `check` in the function.
+all_checks: automatic_checks | user_checks.
+
+>>> from funcgrad import checkify
+>>> checkify.all_checks == checkify.nan_checks | checkify.div_checks | checkify.index_checks | checkify.user_checks
+True
+>>> err, out = checkify.checkify(lambda x, i: x[i], errors=checkify.index_checks)(fnp.zeros(3), 5)
+>>> print(err.get().splitlines()[0])
+out-of-bounds indexing: gather: index 5 is out of range for axis 0 with size 3.
 """
 
 import functools
@@ -48,7 +63,16 @@ all_checks = automatic_checks | user_checks
 
 
 class Error:
-    """The first error of a run, or none: a pytree. `get()` is its text, `throw()` raises it. Made by `checkify`."""
+    """The first error of a run, or none: a pytree. `get()` is its text, `throw()` raises it. Made by `checkify`.
+
+    >>> from funcgrad import checkify
+    >>> err, out = checkify.checkify(lambda x: 1 / x, errors=checkify.div_checks)(0.0)
+    >>> err.get().splitlines()[0]
+    'division by zero'
+    >>> err, out = checkify.checkify(lambda x: 1 / x, errors=checkify.div_checks)(4.0)
+    >>> err, out
+    (Error(None), Array(0.25, dtype=float32, weak_type=True))
+    """
 
     def __init__(self, _pred: Any, _code: Any, _metadata: tuple[Found, ...], _payload: list[Any]):
         self._pred, self._code, self._metadata, self._payload = _pred, _code, _metadata, _payload
@@ -98,8 +122,14 @@ def check_error(error: Error) -> None:
     """Raise CheckError where `error` holds an error, also from inside compiled code; under `checkify`, the error becomes its own.
 
     >>> from funcgrad import checkify
-    >>> err, _ = checkify.checkify(lambda x: checkify.check(x > 0, "not positive: {}", x))(1.0)
+    >>> positive = checkify.checkify(lambda x: checkify.check(x > 0, "not positive: {}", x))
+    >>> err, _ = positive(1.0)
     >>> checkify.check_error(err)
+    >>> err, _ = positive(-1.0)
+    >>> checkify.check_error(err)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.CheckError: not positive: -1.0...
     """
     if not isinstance(error, Error):
         raise UsageError(message(f"check_error: got {type(error).__name__}", "an Error", "err, out = checkify(f)(x)"))
@@ -116,12 +146,7 @@ def check_error(error: Error) -> None:
 def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable[..., tuple[Error, Any]]:
     """A function that returns `(err, f(...))`, where err is the first error found, and raises none of those errors.
 
-    errors: what is looked for, a union of
-      user_checks       `check` (and `fg.check`) in f
-      nan_checks        a NaN among the results of an operator
-      div_checks        a division by zero
-      index_checks      an index out of range, where the access does not say what it does then
-      float_checks, automatic_checks, all_checks: NaN and division; these and indices; all.
+    errors: what is looked for, a union of user_checks, nan_checks, div_checks, index_checks (see the module).
 
     Checks that are not looked for are left out. Works through jit, vmap, scan, while_loop, cond and custom rules, and under jit,
     vmap and grad. In loops the error is that of the first step that failed; a branch is checked where it is taken. After an

@@ -1,4 +1,10 @@
-"""Utilities for pytrees, under the names that JAX users know. `funcgrad.tree` has the short names of the common ones."""
+"""Utilities for pytrees, under the names that JAX users know. `funcgrad.tree` has the short names of the common ones.
+
+Types of key paths, for annotations:
+
+KeyEntry: one step of a path, a `DictKey`, `SequenceKey`, `GetAttrKey`, `FlattenedIndexKey` or what a registered type gives.
+KeyPath: a tuple of such steps, from the root to a leaf.
+"""
 
 from typing import Any
 
@@ -81,7 +87,13 @@ __all__ = [
 
 
 class Registry:
-    """The registered container types as an object, for code that was written against `jax.tree_util.default_registry`."""
+    """The registered container types as an object, for code that was written against `jax.tree_util.default_registry`.
+
+    >>> tree_util.default_registry.flatten({"w": [1, 2]})[0]
+    [1, 2]
+    >>> tree_util.default_registry.flatten_one_level((3, [4]))
+    ([3, [4]], None)
+    """
 
     def flatten(self, tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:
         """As `tree_flatten`."""

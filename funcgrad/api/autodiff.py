@@ -150,6 +150,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """Value of `fun`, and its derivative at `primals` as a function of tangents that does not run `fun` again.
 
     Returns (outputs, f_jvp), and aux with has_aux=True. f_jvp takes one tangent for each primal.
+
+    >>> y, f_jvp = fg.linearize(lambda x: x**3, np.array(2.0))
+    >>> y, f_jvp(1.0), f_jvp(0.5)
+    (Array(8., dtype=float64), Array(12., dtype=float64), Array(6., dtype=float64))
     """
     flat, in_tree, avals, moving, lin, out = _linearized("linearize", fun, primals, has_aux)
     f_jvp = Partial(functools.partial(_linear_call, lin.jaxpr, in_tree, avals, moving, out), lin.residuals)
@@ -179,6 +183,12 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
     Returns (outputs, f_vjp), and aux with has_aux=True. f_vjp takes one cotangent with the structure of the outputs and
     returns a tuple with one entry for each primal; integers get zeros of dtype float0.
+
+    >>> y, pull = fg.vjp(lambda x, n: x * n["b"], 2.0, {"b": fnp.array([3.0, 4.0])})
+    >>> y
+    Array([6., 8.], dtype=float32)
+    >>> pull(fnp.array([1.0, 10.0]))
+    (Array(43., dtype=float32), {'b': Array([ 2., 20.], dtype=float32)})
     """
     _no_reduce_axes("vjp", reduce_axes)
     flat, in_tree, avals, moving, lin, out = _linearized("vjp", fun, primals, has_aux)
@@ -336,6 +346,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
 
     primals: arrays, or anything with shape and dtype (they are not looked at otherwise). Returns a function from one cotangent of
     the output to a tuple of cotangents, one for each primal. Raises TypeError where `fun` is not linear.
+
+    >>> pull = fg.linear_transpose(lambda x: fnp.stack([x[0] + x[1], 3 * x[1]]), fnp.zeros(2))
+    >>> pull(fnp.array([1.0, 10.0]))
+    (Array([ 1., 31.], dtype=float32),)
     """
     check_callable("linear_transpose", fun)
     _no_reduce_axes("linear_transpose", reduce_axes)

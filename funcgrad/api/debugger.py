@@ -220,7 +220,7 @@ def set_breakpoint(
     stdout: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """Open a prompt like pdb's when the program comes by, on the frames that were there while it was traced.
+    r"""Open a prompt like pdb's when the program comes by, on the frames that were there while it was traced.
 
     Traced values among the frames' variables are NumPy arrays there. Commands: p, pp, locals, list, where, up, down, continue,
     quit (raises bdb.BdbQuit); anything else is evaluated in the frame. Under vmap it opens for one example after the other.
@@ -230,6 +230,18 @@ def set_breakpoint(
       filter_frames: leave out the frames of this package and of installed ones. num_frames: at most so many.
       token: returned as it is, if given. ordered: accepted; effects happen in the program's order.
       stdin, stdout: files to read and write instead of the standard ones.
+
+    >>> import io
+    >>> def f(x):
+    ...     y = 2 * x
+    ...     fg.debug.breakpoint(stdin=io.StringIO("p y\ncontinue\n"), num_frames=1)
+    ...     return y + 1
+    >>> out = f(fnp.array([1.0, 2.0]))
+    > <...>(3) f
+    -> fg.debug.breakpoint(...)
+    Entering the funcgrad debugger: values as the program has them here. 'help' lists the commands.
+    (fgdb) Array([2., 4.], dtype=float32)
+    (fgdb)
     """
     if backend not in (None, "cli") or kwargs:
         got = f"backend={backend!r}" if not kwargs else ", ".join(f"{k}=" for k in kwargs)

@@ -27,19 +27,31 @@ __all__ = [
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """The devices that programs can run on: the CPU."""
+    """The devices that programs can run on: the CPU. backend: None or "cpu".
+
+    >>> fg.devices()
+    [Device(cpu:0)]
+    """
     if backend is not None:
         find_device(backend)
     return [CPU]
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
+    """How many devices there are. backend: None or "cpu".
+
+    >>> fg.device_count()
+    1
+    """
     return len(devices(backend))
 
 
 def default_backend() -> str:
-    """The platform that programs run on unless told otherwise: "cpu"."""
+    """The platform that programs run on unless told otherwise: "cpu".
+
+    >>> fg.default_backend()
+    'cpu'
+    """
     return CPU.platform
 
 
@@ -53,6 +65,9 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       src: accepted; where the arrays come from needs no saying.
       donate: delete the Arrays among the leaves; the results take their memory over.
       may_alias: None or True: an Array comes back as it is. False: as a copy.
+
+    >>> fg.device_put({"w": np.ones(2), "n": 3})
+    {'n': Array(3, dtype=int64, weak_type=True), 'w': Array([1., 1.], dtype=float64)}
     """
     for d in tree_leaves(device) if isinstance(device, (dict, list, tuple)) else [device]:
         find_device(d)
@@ -77,12 +92,20 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
 
 @api_boundary
 def device_get(x: Any) -> Any:
-    """The leaves of `x` as NumPy arrays: read-only views of the same memory. Other leaves are left as they are."""
+    """The leaves of `x` as NumPy arrays: read-only views of the same memory. Other leaves are left as they are.
+
+    >>> fg.device_get({"w": fnp.ones(2), "name": "layer"})
+    {'name': 'layer', 'w': array([1., 1.], dtype=float32)}
+    """
     return tree_map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Value) else leaf, x)
 
 
 def block_until_ready(x: Any) -> Any:
-    """`x`, when the numbers of all its arrays are there. Programs on the CPU run at once, so this returns at once."""
+    """`x`, when the numbers of all its arrays are there. Programs on the CPU run at once, so this returns at once.
+
+    >>> fg.block_until_ready({"w": fnp.ones(2)})
+    {'w': Array([1., 1.], dtype=float32)}
+    """
     for leaf in tree_leaves(x):
         if isinstance(leaf, Array):
             leaf.block_until_ready()
@@ -90,7 +113,12 @@ def block_until_ready(x: Any) -> Any:
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
-    """All Arrays that are alive in this process and have their memory. For looking for leaks: it walks over all objects."""
+    """All Arrays that are alive in this process and have their memory. For looking for leaks: it walks over all objects.
+
+    >>> x = fnp.ones(3)
+    >>> any(y is x for y in fg.live_arrays())
+    True
+    """
     if platform is not None:
         find_device(platform)
-    return [x for x in gc.get_objects() if x.__class__ is Array]
+    return [x for x in gc.get_objects() if type(x) is Array]  # not x.__class__: a dead weak proxy would raise

@@ -47,6 +47,10 @@ def jacfwd(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, hol
 
     Returns a function whose result has the structure of the output with the structure of the argument (a tuple for a sequence of
     argnums) at each leaf; a leaf has the shape of the output followed by the shape of the input.
+
+    >>> fg.jacfwd(lambda x: fnp.stack([x[0] * x[1], x[1] ** 2]))(fnp.array([2.0, 3.0]))
+    Array([[3., 2.],
+           [0., 6.]], dtype=float32)
     """
     check_callable("jacfwd", fun)
     single = not isinstance(argnums, (tuple, list))
@@ -92,7 +96,14 @@ def _outermost(x: Any) -> Any:
 def jacrev(
     fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian of `fun` by reverse mode: best for more inputs than outputs. Result as for `jacfwd`."""
+    """The Jacobian of `fun` by reverse mode: best for more inputs than outputs. Result as for `jacfwd`.
+
+    >>> fg.jacrev(lambda x: fnp.stack([x[0] * x[1], x[1] ** 2]))(fnp.array([2.0, 3.0]))
+    Array([[3., 2.],
+           [0., 6.]], dtype=float32)
+    >>> fg.jacrev(lambda p: p["a"] * p["x"].sum())({"a": 2.0, "x": fnp.array([1.0, 3.0])})
+    {'a': Array(4., dtype=float32), 'x': Array([2., 2.], dtype=float32)}
+    """
     check_callable("jacrev", fun)
     single = not isinstance(argnums, (tuple, list))
 

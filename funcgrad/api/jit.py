@@ -110,5 +110,14 @@ def jit(
 
 
 def clear_caches() -> None:
-    """Forget the traces and programs of all jitted functions. Compiled kernels stay, in the process and on disk."""
+    """Forget the traces and programs of all jitted functions. Compiled kernels stay, in the process and on disk.
+
+    >>> f = fg.jit(lambda x: print("tracing") or x + 1)
+    >>> y = f(1.0)
+    tracing
+    >>> y = f(2.0)
+    >>> fg.clear_caches()
+    >>> y = f(3.0)
+    tracing
+    """
     _clear_caches()

@@ -18,7 +18,12 @@ from funcgrad.trace.stage import stage
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array, without its numbers. Accepted wherever only these matter."""
+    """The shape and dtype of an array, without its numbers. Accepted wherever only these matter.
+
+    >>> x = fg.ShapeDtypeStruct((2, 3), np.float32)
+    >>> fg.eval_shape(lambda x: x.T @ x, x)
+    ShapeDtypeStruct(shape=(3, 3), dtype=float32)
+    """
 
     __slots__ = ("shape", "dtype", "weak_type")
 
@@ -82,6 +87,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes that `fun(*args, **kwargs)` would return, as ShapeDtypeStructs, computing nothing.
 
     args may hold arrays, Python numbers or ShapeDtypeStructs.
+
+    >>> fg.eval_shape(lambda x: {"sum": x.sum(), "pairs": x[:, None] * x}, fnp.ones(3))
+    {'pairs': ShapeDtypeStruct(shape=(3, 3), dtype=float32), 'sum': ShapeDtypeStruct(shape=(), dtype=float32)}
     """
     check_callable("eval_shape", fun)
     leaves, in_tree = tree_flatten((args, kwargs))

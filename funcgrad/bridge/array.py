@@ -23,6 +23,12 @@ class Array(Value):
 
     Made by `funcgrad.numpy` (`fnp.asarray`, `fnp.zeros`, ...) and by every operation. `np.asarray(x)` is a read-only
     view of the same memory. `x.at[i].set(v)` gives a changed copy.
+
+    >>> x = fnp.array([1.0, 2.0, 3.0])
+    >>> isinstance(x, fg.Array), x.shape, x.dtype
+    (True, (3,), dtype('float32'))
+    >>> x.at[0].add(10.0)
+    Array([11.,  2.,  3.], dtype=float32)
     """
 
     __slots__ = ("aval", "_address", "_memory", "_view", "__weakref__")

@@ -6,7 +6,12 @@ from funcgrad.core.errors import UsageError, message
 
 
 class Device:
-    """A place with memory that runs programs. `platform` is "cpu"; `id` numbers the devices of a platform."""
+    """A place with memory that runs programs. `platform` is "cpu"; `id` numbers the devices of a platform.
+
+    >>> device = fg.devices()[0]
+    >>> isinstance(device, fg.Device), device.platform, str(device)
+    (True, 'cpu', 'cpu:0')
+    """
 
     __slots__ = ("platform", "id", "process_index", "device_kind")
 

@@ -256,6 +256,12 @@ class Config(threading.local):
 
     ``config.debug_nans = True`` and ``config.update("debug_nans", True)`` hold for the process;
     ``with config.override(debug_nans=True): ...`` holds inside the block, for this thread only.
+
+    >>> fg.config.default_float
+    'float32'
+    >>> with fg.config.override(default_float="float64"):
+    ...     fnp.ones(2).dtype
+    dtype('float64')
     """
 
     default_float: str
@@ -395,30 +401,77 @@ config = Config()
 
 
 def debug_nans(new_val: bool = True) -> Override:
-    """`with fg.debug_nans(True):` raise at the first NaN, naming the operator and the line."""
+    """`with fg.debug_nans(True):` raise at the first NaN, naming the operator and the line.
+
+    >>> with fg.debug_nans(True):
+    ...     fnp.sqrt(fnp.array([4.0, -1.0]))
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.NanError: sqrt gave a NaN in its output f32[2] at ...
+    """
     return config.override(debug_nans=new_val)
 
 
 def disable_jit(disable: bool = True) -> Override:
-    """`with fg.disable_jit():` run jitted functions as plain Python, for `print` and debuggers."""
+    """`with fg.disable_jit():` run jitted functions as plain Python, for `print` and debuggers.
+
+    >>> @fg.jit
+    ... def f(x):
+    ...     print("x is", x)
+    ...     return 2 * x
+    >>> with fg.disable_jit():
+    ...     y = f(fnp.array(3.0))  # without it, print would show a traced value, once
+    x is 3.0
+    """
     return config.override(disable_jit=disable)
 
 
 def numpy_rank_promotion(new_val: str = "raise") -> Override:
-    """`with fg.numpy_rank_promotion("raise"):` broadcasting between different ranks is an error ("warn": a warning)."""
+    """`with fg.numpy_rank_promotion("raise"):` broadcasting between different ranks is an error ("warn": a warning).
+
+    >>> with fg.numpy_rank_promotion("raise"):
+    ...     fnp.ones((2, 3)) + fnp.ones(3)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.ShapeError: fnp.add: got shapes (2, 3), (3,) of different ranks...
+    """
     return config.override(numpy_rank_promotion=new_val)
 
 
 def log_compiles(new_val: bool = True) -> Override:
-    """`with fg.log_compiles():` log each trace and each compiled kernel."""
+    """`with fg.log_compiles():` log each trace and each compiled kernel, by the logger "funcgrad".
+
+    >>> import logging, sys
+    >>> logger, handler = logging.getLogger("funcgrad"), logging.StreamHandler(sys.stdout)
+    >>> logger.addHandler(handler)
+    >>> with fg.log_compiles():
+    ...     y = fg.jit(lambda x: x - 0.125)(1.5)
+    traced <lambda> in ... ms: f32[]
+    compiled <lambda> in ... ms, ... new kernels
+    >>> logger.removeHandler(handler)
+    """
     return config.override(log_compiles=new_val)
 
 
 def default_device(new_val: Any = None) -> Override:
-    """`with fg.default_device(device):` where arrays are created and functions run inside the block."""
+    """`with fg.default_device(device):` where arrays are created and functions run inside the block.
+
+    >>> with fg.default_device(fg.devices("cpu")[0]):
+    ...     x = fnp.ones(3)
+    >>> x.device
+    Device(cpu:0)
+    """
     return config.override(default_device=new_val)
 
 
 def checking_leaks() -> Override:
-    """`with fg.checking_leaks():` an error if a traced value outlives its function, naming the line that made it."""
+    """`with fg.checking_leaks():` an error if a traced value outlives its function, naming the line that made it.
+
+    >>> kept = []
+    >>> with fg.checking_leaks():
+    ...     fg.jit(lambda x: kept.append(2 * x) or x)(1.0)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.UnexpectedTracerError: ...
+    """
     return config.override(check_tracer_leaks=True)

@@ -86,55 +86,159 @@ def asked_at() -> str:
 
 
 class FuncgradError(Exception):
-    """Base of all exceptions that the package raises on purpose."""
+    """Base of all exceptions that the package raises on purpose.
+
+    >>> try:
+    ...     fnp.ones(3) + fnp.ones(4)
+    ... except fg.errors.FuncgradError as error:
+    ...     print(type(error).__name__)
+    ShapeError
+    """
 
 
 class ShapeError(FuncgradError, TypeError, ValueError):
-    """Shapes that do not fit together (caught as TypeError by habits from JAX, as ValueError by habits from NumPy)."""
+    """Shapes that do not fit together (caught as TypeError by habits from JAX, as ValueError by habits from NumPy).
+
+    >>> fnp.ones(3) + fnp.ones(4)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.ShapeError: fnp.add: got shapes (3,), (4,).
+      Allowed: shapes that broadcast: ...
+    """
 
 
 class DtypeError(FuncgradError, TypeError):
-    """A dtype that the operation does not take."""
+    """A dtype that the operation does not take.
+
+    >>> lax.sin(3)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.DtypeError: sin: got i64[].
+      Allowed: it takes ...
+    """
 
 
 class UsageError(FuncgradError, TypeError, ValueError):
-    """Arguments that contradict each other or lie outside what is allowed."""
+    """Arguments that contradict each other or lie outside what is allowed.
+
+    >>> fg.grad(fnp.sin, argnums=5)(1.0)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.UsageError: grad: got argnums=5 for a call with 1 positional argument.
+      Allowed: numbers from 0 to 0
+      Try: ...
+    """
 
 
 class UnboundAxisError(UsageError, NameError):
-    """A named axis that nothing around binds (caught as NameError by habits from JAX)."""
+    """A named axis that nothing around binds (caught as NameError by habits from JAX).
+
+    >>> lax.psum(fnp.ones(3), "batch")
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.UnboundAxisError: psum: axis 'batch' is not bound; bound are none; at ...
+      Allowed: names of axes that an enclosing vmap binds
+      Try: vmap(f, axis_name='batch'), ...
+    >>> fg.vmap(lambda x: lax.psum(x, "batch"), axis_name="batch")(fnp.ones(3))
+    Array([3., 3., 3.], dtype=float32)
+    """
 
 
 class TreeError(FuncgradError, ValueError, TypeError):
-    """Pytrees whose structures do not fit together, or that cannot be taken apart."""
+    """Pytrees whose structures do not fit together, or that cannot be taken apart.
+
+    >>> tree.map(lambda a, b: a + b, {"w": 1, "b": 2}, {"w": 1})
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.TreeError: tree_map: tree 2 differs from tree 1 at the top: expected a dict with keys 'b', 'w', ...
+    """
 
 
 class IRError(FuncgradError, TypeError):
-    """A program that breaks the rules of the intermediate representation: a fault of a rule, not of the user's data."""
+    """A program that breaks the rules of the intermediate representation: a fault of a rule, not of the user's data.
+
+    `config.check_ir` looks for it after each pass.
+
+    >>> from funcgrad.ir.check import check
+    >>> program = fg.make_jaxpr(lambda x: x * 2)(1.0).jaxpr
+    >>> check(program.replace(invars=()))
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.IRError: equation 0 (mul): ... is used before it is bound
+    """
 
 
 class CompileError(FuncgradError, RuntimeError):
-    """A kernel could not be compiled or loaded."""
+    """A kernel could not be compiled or loaded.
+
+    >>> @fg.numba_kernel
+    ... def shout(x):
+    ...     return x.upper()
+    >>> shout(1.0)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.CompileError: numba_kernel: shout does not compile in nopython mode for ...
+      Allowed: what numba's nopython mode compiles for these types
+      Try: ...
+    """
 
 
 class NanError(FuncgradError, FloatingPointError):
-    """A NaN was produced while `config.debug_nans` was on."""
+    """A NaN was produced while `config.debug_nans` was on.
+
+    >>> with fg.debug_nans(True):
+    ...     fnp.log(fnp.array(-1.0))
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.NanError: log gave a NaN in its output f32[] at ...
+    """
 
 
 class CheckError(FuncgradError, ValueError):
-    """A condition that the user's program checks (`fg.check`, `checkify`) did not hold."""
+    """A condition that the user's program checks (`fg.check`, `checkify`) did not hold.
+
+    >>> fg.check(fnp.array([1, -2]) > 0, "all must be positive")
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.CheckError: all must be positive...
+    """
 
 
 class DeletedArrayError(FuncgradError, RuntimeError):
-    """An array was used after its memory had been donated."""
+    """An array was used after its memory had been donated.
+
+    >>> x = fnp.arange(3.0)
+    >>> y = fg.jit(lambda x: x + 1, donate_argnums=0)(x)
+    >>> x + 1
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.DeletedArrayError: an array f32[3] was used after its memory had been donated to a jitted call.
+      Allowed: ...
+    """
 
 
 class ImmutableArrayError(FuncgradError, TypeError):
-    """An in-place assignment to an array; arrays are immutable, `x.at[i].set(v)` returns a new one."""
+    """An in-place assignment to an array; arrays are immutable, `x.at[i].set(v)` returns a new one.
+
+    >>> x = fnp.zeros(3)
+    >>> x[0] = 1.0
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.ImmutableArrayError: ... was written for f32[3]; at ...
+    >>> x.at[0].set(1.0)
+    Array([1., 0., 0.], dtype=float32)
+    """
 
 
 class CacheWarning(UserWarning):
-    """The disk cache is damaged, foreign or not writable; kernels are compiled again, nothing is lost."""
+    """The disk cache is damaged, foreign or not writable; kernels are compiled again, nothing is lost.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fg.errors.CacheWarning)  # where a lost cache shall not pass unnoticed
+    ...     fg.jit(lambda x: x + 1)(1.5)
+    Array(2.5, dtype=float32, weak_type=True)
+    """
 
 
 class _TracedValueError(FuncgradError):
@@ -171,6 +275,13 @@ class ConcretizationTypeError(_TracedValueError, TypeError):
         zeros = fg.jit(zeros, static_argnums=0)
 
     or take the number from a shape: ``fnp.zeros(x.shape[0])``.
+
+    >>> fg.jit(fnp.zeros)(3)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.ConcretizationTypeError: a concrete value was asked of a traced value i64[]; asked at ...
+    >>> fg.jit(fnp.zeros, static_argnums=0)(3)
+    Array([0., 0., 0.], dtype=float32)
     """
 
     _needed = "a concrete value"
@@ -196,6 +307,13 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
     or make the argument static, ``jit(relu, static_argnums=0)``, where it takes few values. Use ``&``, ``|``, ``~`` in the
     place of ``and``, ``or``, ``not``.
+
+    >>> fg.jit(lambda x: x if x > 0 else 0.0)(1.0)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.TracerBoolConversionError: a truth value (if, while, and, or, not, assert) was asked of a traced ...
+    >>> fg.jit(lambda x: fnp.where(x > 0, x, 0.0))(1.0)
+    Array(1., dtype=float32, weak_type=True)
     """
 
     _needed = "a truth value (if, while, and, or, not, assert)"
@@ -217,6 +335,13 @@ class TracerIntegerConversionError(_TracedValueError, TypeError):
 
     Index an array instead of a list, ``fnp.asarray(table)[i]``; loop with ``lax.fori_loop(0, n, body, x)``; or make the
     argument static, ``jit(pick, static_argnums=0)``.
+
+    >>> fg.jit(lambda i: ["a", "b"][i])(1)
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.TracerIntegerConversionError: a Python integer (int(), range(), an index into a list or tuple) was ...
+    >>> fg.jit(lambda i: fnp.array([10, 20])[i])(1)
+    Array(20, dtype=int64)
     """
 
     _needed = "a Python integer (int(), range(), an index into a list or tuple)"
@@ -235,6 +360,13 @@ class TracerArrayConversionError(_TracedValueError, TypeError):
 
     Use the function of the package (``funcgrad.scipy.special.erf``), move the call out of the traced function, or call back
     to the host with ``fg.pure_callback(scipy.special.erf, fg.ShapeDtypeStruct(x.shape, x.dtype), x)``.
+
+    >>> fg.jit(lambda x: np.asarray(x) + 1)(fnp.ones(2))
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.TracerArrayConversionError: a NumPy array or Python number was asked of a traced value f32[2]; ...
+    >>> fg.jit(lambda x: fnp.asarray(x) + 1)(fnp.ones(2))
+    Array([2., 2.], dtype=float32)
     """
 
     _needed = "a NumPy array or Python number"
@@ -256,6 +388,13 @@ class NonConcreteBooleanIndexError(_TracedValueError, IndexError):
         return fnp.where(x > 0, x, 0).sum()
 
     or give the number of kept elements: ``x[fnp.nonzero(x > 0, size=10, fill_value=0)]``.
+
+    >>> fg.jit(lambda x: x[x > 0].sum())(fnp.array([1.0, -1.0]))
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.NonConcreteBooleanIndexError: a concrete boolean mask (the result's shape depends on it) was ...
+    >>> fg.jit(lambda x: fnp.where(x > 0, x, 0).sum())(fnp.array([1.0, -1.0]))
+    Array(1., dtype=float32)
     """
 
     _needed = "a concrete boolean mask (the result's shape depends on it)"
@@ -279,6 +418,13 @@ class UnexpectedTracerError(FuncgradError):
         kept[0] + 1                       # UnexpectedTracerError
 
     Return what is needed later: ``return x, x * 2``. ``with fg.checking_leaks():`` finds the place of the leak.
+
+    >>> kept = []
+    >>> y = fg.jit(lambda x: kept.append(x * 2) or x)(1.0)
+    >>> kept[0] + 1
+    Traceback (most recent call last):
+        ...
+    funcgrad.core.errors.UnexpectedTracerError: a traced value f32[], made at ... was used after its function had been traced; ...
     """
 
     def __init__(self, msg: Any) -> None:

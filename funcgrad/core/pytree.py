@@ -125,6 +125,14 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
     Returns:
       (leaves, treedef): `tree_unflatten(treedef, leaves)` is the tree again.
+
+    >>> leaves, treedef = tree_util.tree_flatten({"w": [1, 2], "b": None, "a": (3,)})
+    >>> leaves  # dict keys are sorted
+    [3, 1, 2]
+    >>> treedef
+    PyTreeDef({'a': (*,), 'b': None, 'w': [*, *]})
+    >>> tree_util.tree_flatten([1, (2, 3)], is_leaf=lambda x: isinstance(x, tuple))[0]
+    [1, (2, 3)]
     """
     leaves: list[Any] = []
     if is_leaf is not None:
@@ -165,22 +173,41 @@ def _remember(place: Any, treedef: PyTreeDef) -> PyTreeDef:
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree with this structure and these leaves."""
+    """The tree with this structure and these leaves; another number of leaves raises.
+
+    >>> treedef = tree_util.tree_structure({"w": [0, 0], "b": 0})
+    >>> tree_util.tree_unflatten(treedef, ["x", "y", "z"])
+    {'b': 'x', 'w': ['y', 'z']}
+    """
     return treedef.unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree, in the order of `tree_flatten`."""
+    """The leaves of a tree, in the order of `tree_flatten`.
+
+    >>> tree_util.tree_leaves({"w": [1, 2], "b": None, "a": (3,)})
+    [3, 1, 2]
+    """
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """The structure of a tree."""
+    """The structure of a tree.
+
+    >>> tree_util.tree_structure({"w": [1, 2]})
+    PyTreeDef({'w': [*, *]})
+    >>> tree_util.tree_structure((1, 2)) == tree_util.tree_structure((5, 6))
+    True
+    """
     return tree_flatten(tree, is_leaf)[1]
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether no element is a container (or each is a leaf by `is_leaf`)."""
+    """Whether no element is a container (or each is a leaf by `is_leaf`).
+
+    >>> tree_util.all_leaves([1, "a", fnp.ones(2)]), tree_util.all_leaves([1, (2, 3)])
+    (True, False)
+    """
     if is_leaf is None:
         return all(lookup(type(x)) is None for x in iterable)
     return all(is_leaf(x) or lookup(type(x)) is None for x in iterable)
@@ -193,6 +220,12 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     """A tree of the same structure with `f(leaf, *leaves of rest)` at each leaf.
 
     The further trees must have the structure of the first, or go on below its leaves (then f gets subtrees).
+
+    >>> params, grads = {"w": [1.0, 2.0], "b": 3.0}, {"w": [0.5, 0.5], "b": 1.0}
+    >>> tree_util.tree_map(lambda p, g: p - 0.5 * g, params, grads)
+    {'b': 2.5, 'w': [0.75, 1.75]}
+    >>> tree_util.tree_map(lambda x, rest: (x, rest), (1, 2), ("a", ["b", "c"]))
+    ((1, 'a'), (2, ['b', 'c']))
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     if not rest:
@@ -215,7 +248,13 @@ def _up_to(treedef: PyTreeDef, tree: Any, number: int, who: str) -> list[Any]:
 
 
 def tree_reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = ..., is_leaf: IsLeaf = None) -> Any:
-    """`functools.reduce` over the leaves, from the left; `initializer` (any value but ...) comes first."""
+    """`functools.reduce` over the leaves, from the left; `initializer` (any value but ...) comes first.
+
+    >>> tree_util.tree_reduce(lambda a, b: a + b, {"w": [1, 2], "b": 3})
+    6
+    >>> tree_util.tree_reduce(lambda a, b: a + b, (), 0)
+    0
+    """
     leaves = tree_leaves(tree, is_leaf)
     if initializer is not ...:
         return functools.reduce(function, leaves, initializer)
@@ -233,7 +272,11 @@ def tree_reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = ..., is_leaf: IsLeaf = None
 ) -> Any:
-    """The leaves combined in pairs, pairs in pairs, and so on: rounding grows with the depth instead of the count."""
+    """The leaves combined in pairs, pairs in pairs, and so on: rounding grows with the depth instead of the count.
+
+    >>> tree_util.tree_reduce_associative(lambda a, b: f"({a}+{b})", [1, 2, 3, 4, 5])
+    '(((1+2)+(3+4))+5)'
+    """
     level = tree_leaves(tree, is_leaf)
     if not level:
         if identity is ...:
@@ -252,7 +295,11 @@ def tree_reduce_associative(
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves are true."""
+    """Whether all leaves are true.
+
+    >>> tree_util.tree_all({"a": True, "b": [1, 2]}), tree_util.tree_all([True, 0])
+    (True, False)
+    """
     return all(tree_leaves(tree, is_leaf))
 
 
@@ -262,6 +309,11 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     Args:
       outer_treedef, inner_treedef: the two structures; inner None: read from the first subtree.
       pytree_to_transpose: a tree of the structure outer composed with inner.
+
+    >>> pairs = {"a": (1, 10), "b": (2, 20)}
+    >>> outer, inner = tree_util.tree_structure({"a": 0, "b": 0}), tree_util.tree_structure((0, 0))
+    >>> tree_util.tree_transpose(outer, inner, pairs)
+    ({'a': 1, 'b': 2}, {'a': 10, 'b': 20})
     """
     subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
     if inner_treedef is None:
@@ -287,7 +339,12 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """As `tree_flatten`, each leaf with its key path; with `is_leaf_takes_path`, `is_leaf(path, x)` is asked."""
+    """As `tree_flatten`, each leaf with its key path; with `is_leaf_takes_path`, `is_leaf(path, x)` is asked.
+
+    >>> pairs, treedef = tree_util.tree_flatten_with_path({"w": [1, 2], "b": 3})
+    >>> [(tree_util.keystr(path), leaf) for path, leaf in pairs]
+    [("['b']", 3), ("['w'][0]", 1), ("['w'][1]", 2)]
+    """
     out: list[tuple[KeyPath, Any]] = []
     if is_leaf is None or is_leaf_takes_path:
         return out, flatten_paths(tree, (), out, is_leaf)
@@ -297,7 +354,13 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """The leaves with their key paths."""
+    """The leaves with their key paths.
+
+    >>> for path, leaf in tree_util.tree_leaves_with_path({"layers": [{"w": 1}, {"w": 2}]}):
+    ...     print(tree_util.keystr(path, simple=True, separator="/"), leaf)
+    layers/0/w 1
+    layers/1/w 2
+    """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -308,7 +371,13 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """As `tree_map`, with the key path as the first argument: `f(path, leaf, *leaves of rest)`."""
+    """As `tree_map`, with the key path as the first argument: `f(path, leaf, *leaves of rest)`.
+
+    >>> def decay(path, p):
+    ...     return p if path[-1].key == "b" else 0.9 * p
+    >>> tree_util.tree_map_with_path(decay, {"w": 10.0, "b": 10.0})
+    {'b': 10.0, 'w': 9.0}
+    """
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_up_to(treedef, other, number, "tree_map_with_path") for number, other in enumerate(rest, 2)]
     paths, leaves = [path for path, _ in pairs], [leaf for _, leaf in pairs]
@@ -338,7 +407,11 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """`prefix_tree` grown to the structure of `full_tree`, each of its leaves repeated below its place."""
+    """`prefix_tree` grown to the structure of `full_tree`, each of its leaves repeated below its place.
+
+    >>> tree_util.tree_broadcast({"a": 0, "b": 1}, {"a": [5, 6], "b": (7, {"c": 8})})
+    {'a': [0, 0], 'b': (1, {'c': 1})}
+    """
     leaves = broadcast_prefix(prefix_tree, full_tree, is_leaf)
     return tree_structure(full_tree).unflatten(leaves)
 
@@ -386,7 +459,11 @@ def _repeat(prefix: PyTreeDef, full: PyTreeDef, entries: Iterator[Any], out: lis
 
 
 def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
-    """The children and static data of the outermost container; a leaf raises."""
+    """The children and static data of the outermost container; a leaf raises.
+
+    >>> tree_util.flatten_one_level({"b": [1, 2], "a": 3})
+    ([3, [1, 2]], ('a', 'b'))
+    """
     node = lookup(type(tree))
     if node is None:
         raise TreeError(
@@ -401,7 +478,11 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any]:
-    """As `flatten_one_level`, each child with its key entry."""
+    """As `flatten_one_level`, each child with its key entry.
+
+    >>> tree_util.flatten_one_level_with_keys({"b": [1, 2], "a": 3})[0]
+    [(DictKey(key='a'), 3), (DictKey(key='b'), [1, 2])]
+    """
     children, aux = flatten_one_level(tree)
     node = lookup(type(tree))
     assert node is not None
@@ -409,17 +490,29 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], 
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether objects of this type are containers."""
+    """Whether objects of this type are containers.
+
+    >>> tree_util.is_tree_node(dict), tree_util.is_tree_node(fg.Array)
+    (True, False)
+    """
     return lookup(typ) is not None
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the outermost node's children."""
+    """The structures of the outermost node's children.
+
+    >>> tree_util.treedef_children(tree_util.tree_structure({"a": 1, "b": (2, 3)}))
+    [PyTreeDef(*), PyTreeDef((*, *))]
+    """
     return treedef.children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether the structure is one node: a leaf, or an empty container."""
+    """Whether the structure is one node: a leaf, or an empty container.
+
+    >>> tree_util.treedef_is_leaf(tree_util.tree_structure(1)), tree_util.treedef_is_leaf(tree_util.tree_structure([1]))
+    (True, False)
+    """
     return treedef.num_nodes == 1
 
 
@@ -427,5 +520,9 @@ _TUPLE = NODES[tuple]
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees with these structures."""
+    """The structure of a tuple of trees with these structures.
+
+    >>> tree_util.treedef_tuple([tree_util.tree_structure(1), tree_util.tree_structure([2, 3])])
+    PyTreeDef((*, [*, *]))
+    """
     return PyTreeDef(_TUPLE, None, tuple(treedefs))

@@ -18,7 +18,19 @@ __all__ = ["LEAF", "PyTreeDef", "flatten_general", "flatten_paths", "flatten_up_
 
 
 class PyTreeDef:
-    """The structure of a tree: a leaf (`node` is None), or a node type with static data and the children's structures."""
+    """The structure of a tree: a leaf (`node` is None), or a node type with static data and the children's structures.
+
+    Made by `tree_structure` and `tree_flatten`. Two are equal where containers, keys and static data are; they are hashable and
+    pickle.
+
+    >>> treedef = tree_util.tree_structure({"w": (1, 2), "b": None})
+    >>> treedef, treedef.num_leaves
+    (PyTreeDef({'b': None, 'w': (*, *)}), 2)
+    >>> treedef.unflatten(["x", "y"])
+    {'b': None, 'w': ('x', 'y')}
+    >>> treedef.flatten_up_to({"w": (5, [6, 7]), "b": None})
+    [5, [6, 7]]
+    """
 
     __slots__ = ("__weakref__", "_hash", "aux", "child_defs", "fast", "node", "num_leaves", "num_nodes")
 

@@ -50,7 +50,12 @@ C = TypeVar("C", bound=type)
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A step into a list or tuple: `[idx]`."""
+    """A step into a list or tuple: `[idx]`.
+
+    >>> path, leaf = tree_util.tree_leaves_with_path(["a", "b"])[1]
+    >>> path
+    (SequenceKey(idx=1),)
+    """
 
     idx: int
 
@@ -60,7 +65,12 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class DictKey:
-    """A step into a dict: `['key']`."""
+    """A step into a dict: `['key']`.
+
+    >>> path, leaf = tree_util.tree_leaves_with_path({"w": 1})[0]
+    >>> path, path[0].key
+    ((DictKey(key='w'),), 'w')
+    """
 
     key: Any
 
@@ -70,7 +80,13 @@ class DictKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """A step into an attribute: `.name`."""
+    """A step into an attribute: `.name`.
+
+    >>> from collections import namedtuple
+    >>> path, leaf = tree_util.tree_leaves_with_path(namedtuple("Point", "x y")(1, 2))[1]
+    >>> path, tree_util.keystr(path)
+    ((GetAttrKey(name='y'),), '.y')
+    """
 
     name: str
 
@@ -80,7 +96,20 @@ class GetAttrKey:
 
 @dataclass(frozen=True)
 class FlattenedIndexKey:
-    """A step into a custom node that names none of its children: `[<flat index key>]`."""
+    """A step into a custom node that names none of its children: `[<flat index key>]`.
+
+    >>> @tree_util.register_pytree_node_class
+    ... class Box:
+    ...     def __init__(self, x):
+    ...         self.x = x
+    ...     def tree_flatten(self):
+    ...         return (self.x,), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux, children):
+    ...         return cls(*children)
+    >>> tree_util.tree_leaves_with_path(Box(5))
+    [((FlattenedIndexKey(key=0),), 5)]
+    """
 
     key: int
 
@@ -93,7 +122,12 @@ KeyPath = tuple[KeyEntry, ...]
 
 
 def keystr(keys: Iterable[KeyEntry], *, simple: bool = False, separator: str = "") -> str:
-    """A key path as text: "['layers'][0].w", or with `simple=True, separator="/"`: "layers/0/w"."""
+    """A key path as text: "['layers'][0].w", or with `simple=True, separator="/"`: "layers/0/w".
+
+    >>> path, leaf = tree_util.tree_leaves_with_path({"layers": [1.0]})[0]
+    >>> tree_util.keystr(path), tree_util.keystr(path, simple=True, separator="/")
+    ("['layers'][0]", 'layers/0')
+    """
     return separator.join(map(_simple if simple else str, keys))
 
 
@@ -307,6 +341,13 @@ def register_pytree_node(
       flatten_func: x -> (children, aux), aux hashable and comparable: it decides whether two structures are equal.
       unflatten_func: (aux, children) -> x; must accept any objects as children.
       flatten_with_keys_func: x -> ((key entry, child) pairs, aux), for readable key paths.
+
+    >>> class Interval:
+    ...     def __init__(self, low, high, unit):
+    ...         self.low, self.high, self.unit = low, high, unit
+    >>> tree_util.register_pytree_node(Interval, lambda i: ((i.low, i.high), i.unit), lambda unit, lh: Interval(*lh, unit))
+    >>> fg.jit(lambda i: i.high - i.low)(Interval(1.0, 3.0, "m"))
+    Array(2., dtype=float32, weak_type=True)
     """
     keys = _flat_index_keys if flatten_with_keys_func is None else _keys_from(flatten_with_keys_func)
     _register(Node(nodetype, "custom", flatten_func, unflatten_func, keys))
@@ -327,7 +368,17 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Iterable[Any]], T],
     flatten_func: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Make a type a container whose children have key entries: `flatten_with_keys(x) -> ((key, child) pairs, aux)`."""
+    """Make a type a container whose children have key entries: `flatten_with_keys(x) -> ((key, child) pairs, aux)`.
+
+    >>> class Interval:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = low, high
+    >>> def with_keys(i):
+    ...     return ((tree_util.GetAttrKey("low"), i.low), (tree_util.GetAttrKey("high"), i.high)), None
+    >>> tree_util.register_pytree_with_keys(Interval, with_keys, lambda aux, children: Interval(*children))
+    >>> [tree_util.keystr(path) for path, leaf in tree_util.tree_leaves_with_path([Interval(1, 2)])]
+    ['[0].low', '[0].high']
+    """
 
     def flatten(x: T) -> tuple[Iterable[Any], Any]:
         pairs, aux = flatten_with_keys(x)
@@ -337,19 +388,54 @@ def register_pytree_with_keys(
 
 
 def register_pytree_node_class(cls: C) -> C:
-    """Class decorator: a container by its methods `tree_flatten(self)` and `tree_unflatten(cls, aux, children)`."""
+    """Class decorator: a container by its methods `tree_flatten(self)` and `tree_unflatten(cls, aux, children)`.
+
+    >>> @tree_util.register_pytree_node_class
+    ... class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    ...     def tree_flatten(self):
+    ...         return (self.a, self.b), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux, children):
+    ...         return cls(*children)
+    >>> tree_util.tree_map(lambda x: x + 1, Pair(1, 2)).b
+    3
+    """
     register_pytree_node(cls, cls.tree_flatten, cls.tree_unflatten)
     return cls
 
 
 def register_pytree_with_keys_class(cls: C) -> C:
-    """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys(self)` for the key paths."""
+    """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys(self)` for the key paths.
+
+    >>> @tree_util.register_pytree_with_keys_class
+    ... class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    ...     def tree_flatten_with_keys(self):
+    ...         return ((tree_util.GetAttrKey("a"), self.a), (tree_util.GetAttrKey("b"), self.b)), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux, children):
+    ...         return cls(*children)
+    >>> [tree_util.keystr(path) for path, leaf in tree_util.tree_leaves_with_path(Pair(1, 2))]
+    ['.a', '.b']
+    """
     register_pytree_with_keys(cls, cls.tree_flatten_with_keys, cls.tree_unflatten, getattr(cls, "tree_flatten", None))
     return cls
 
 
 def register_static(cls: C) -> C:
-    """Class decorator: instances hold no leaves; the whole object is part of the structure (hashable, comparable)."""
+    """Class decorator: instances hold no leaves; the whole object is part of the structure (hashable, comparable).
+
+    >>> @tree_util.register_static
+    ... class Mode(str):
+    ...     pass
+    >>> tree_util.tree_leaves((1, Mode("train")))
+    [1]
+    >>> fg.jit(lambda x, mode: x * 2 if mode == "train" else x)(1.0, Mode("train"))
+    Array(2., dtype=float32, weak_type=True)
+    """
     _register(Node(cls, "custom", lambda x: ((), x), lambda aux, _: aux, _flat_index_keys))
     return cls
 
@@ -371,6 +457,16 @@ def register_dataclass(
 
     Rebuilding calls the constructor with data and meta fields by keyword, so `__post_init__` runs on whatever the
     leaves are then.
+
+    >>> import dataclasses
+    >>> @tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: fg.Array
+    ...     name: str = tree.static(default="layer")
+    >>> layer = Layer(fnp.array([1.0, 2.0]), "first")
+    >>> fg.grad(lambda m: (m.w**2).sum())(layer)
+    Layer(w=Array([2., 4.], dtype=float32), name='first')
     """
     is_dataclass = hasattr(nodetype, "__dataclass_fields__")
     if data_fields is None or meta_fields is None:
@@ -451,6 +547,12 @@ class Partial(functools.partial):
     """functools.partial as a pytree: its arguments are children, the function is part of the structure.
 
     So a function with bound arrays can be passed through `jit`, `vmap`, `grad` like any other argument.
+
+    >>> scale = tree_util.Partial(lambda factor, x: factor * x, fnp.array(3.0))
+    >>> tree_util.tree_leaves(scale)
+    [Array(3., dtype=float32)]
+    >>> fg.jit(lambda f, x: f(x))(scale, 2.0)
+    Array(6., dtype=float32)
     """
 
     def __new__(cls, func: Callable, *args: Any, **kw: Any) -> Partial:

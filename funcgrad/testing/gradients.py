@@ -77,7 +77,21 @@ def check_jvp(
     eps: float = 1e-4,
     err_msg: str = "",
 ) -> None:
-    """AssertionError unless `f_jvp(args, tangents)` gives f's value and its derivative along random tangents."""
+    """AssertionError unless `f_jvp(args, tangents)` gives f's value and its derivative along random tangents.
+
+    args: a sequence of arrays or pytrees. atol, rtol: by dtype where not given. eps: the step of the central difference.
+    err_msg: the beginning of the error's text.
+
+    >>> from funcgrad.test_util import check_jvp
+    >>> def sine_and_derivative(args, tangents):
+    ...     return fnp.sin(args[0]), fnp.cos(args[0]) * tangents[0]
+    >>> print(check_jvp(fnp.sin, sine_and_derivative, (np.array([0.3, 1.0]),)))
+    None
+    >>> check_jvp(fnp.cos, sine_and_derivative, (np.array([0.3, 1.0]),))
+    Traceback (most recent call last):
+        ...
+    AssertionError: ...
+    """
     args, rng = tuple(args), np.random.default_rng(0)
     tolerance = _WIDER[_narrowest(args)]
     tangents = _random_like(rng, args)
@@ -96,7 +110,20 @@ def check_vjp(
     eps: float = 1e-4,
     err_msg: str = "",
 ) -> None:
-    """AssertionError unless `f_vjp(*args)` gives f's value and a pullback that is the transpose of its derivative."""
+    """AssertionError unless `f_vjp(*args)` gives f's value and a pullback that is the transpose of its derivative.
+
+    Arguments as for `check_jvp`.
+
+    >>> from funcgrad.test_util import check_vjp
+    >>> def product(x, y):
+    ...     return x * y, lambda ct: (ct * y, ct * x)
+    >>> print(check_vjp(lambda x, y: x * y, product, (np.array([1.0, 2.0]), np.array([3.0, 4.0]))))
+    None
+    >>> check_vjp(lambda x, y: x * y, lambda x, y: (x * y, lambda ct: (ct, ct)), (np.array(1.0), np.array(3.0)))
+    Traceback (most recent call last):
+        ...
+    AssertionError: ...
+    """
     args, rng = tuple(args), np.random.default_rng(1)
     tolerance = _WIDER[_narrowest(args)]
     out, pull = f_vjp(*args)
@@ -127,8 +154,18 @@ def check_grads(
     modes: "fwd", "rev", or both, at each order (so all of their nestings). atol, rtol: by dtype where not given.
 
     >>> from funcgrad.test_util import check_grads
-    >>> import funcgrad.numpy as fnp, numpy as np
-    >>> check_grads(fnp.sin, (np.array([0.3, 1.0]),), order=2)
+    >>> print(check_grads(fnp.sin, (np.array([0.3, 1.0]),), order=2))
+    None
+    >>> @fg.custom_jvp
+    ... def wrong(x):
+    ...     return x**2
+    >>> @wrong.defjvp
+    ... def wrong_jvp(xs, ts):
+    ...     return wrong(xs[0]), 3 * xs[0] * ts[0]
+    >>> check_grads(wrong, (np.array(2.0),), order=1)
+    Traceback (most recent call last):
+        ...
+    AssertionError: ...
     """
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     if not set(modes) <= {"fwd", "rev"}:

@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,14 @@ def test_live_arrays():
     before = len(api.live_arrays())
     kept = [fnp.ones(1) for _ in range(3)]
     assert len(api.live_arrays()) == before + 3 and kept
+
+
+def test_live_arrays_passes_over_dead_proxies():
+    class Thing:
+        pass
+
+    thing = Thing()
+    proxies = [weakref.proxy(thing)]
+    del thing
+    x = fnp.ones(1)
+    assert any(y is x for y in api.live_arrays()) and proxies
