@@ -86,7 +86,7 @@ def signature_faults(text, function):
     listed = parameters(text)
     if {kind for _, kind, _ in listed} <= {"VAR_POSITIONAL", "VAR_KEYWORD"}:
         return [] if callable(function) else ["cannot be called"]  # takes whatever what it wraps takes
-    ours = inspect.signature(function).parameters
+    ours = inspect.signature(function, follow_wrapped=not isinstance(function, type)).parameters
     faults = []
     positional = [p for p in ours.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     by_kind = {p.kind.name: p.name for p in ours.values()}
