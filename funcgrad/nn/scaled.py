@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of
 from funcgrad.numpy._promote import as_value, cast
-from funcgrad.numpy.creation import ones
-from funcgrad.numpy.selection import where
-from funcgrad.numpy.structure import broadcast_to, reshape, transpose
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.reduce import reduce_max
@@ -80,8 +78,8 @@ def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferre
 
 def _times_scales(x: Any, scales: Any) -> Any:
     n = scales.shape[-1]
-    blocks = reshape(x, (*x.shape[:-1], n, x.shape[-1] // n))
-    return reshape(ew.mul(blocks, broadcast_to(scales[..., None], blocks.shape)), x.shape)
+    blocks = fnp.reshape(x, (*x.shape[:-1], n, x.shape[-1] // n))
+    return fnp.reshape(ew.mul(blocks, fnp.broadcast_to(scales[..., None], blocks.shape)), x.shape)
 
 
 # --- quantising -----------------------------------------------------------------------------------------------
@@ -109,7 +107,7 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockS
     if mode == "mxfp8" and global_scale is None:
         return BlockScaleConfig("mxfp8", 32, E4M3, E8M0)
     if mode == "nvfp4":
-        given = ones((1,), np.float32) if global_scale is None else _value(_CONFIG, global_scale, "global_scale")
+        given = fnp.ones((1,), np.float32) if global_scale is None else _value(_CONFIG, global_scale, "global_scale")
         if given.size != 1:
             raise ShapeError(message(f"nn.{_CONFIG}: got global_scale {given.aval.str_short()}", "one element", "scale.max()"))
         return BlockScaleConfig("nvfp4", 16, E2M1, E4M3, cast(given, dt.float32))
@@ -148,22 +146,22 @@ def _quantised(x: Any, config: BlockScaleConfig, scale: Any) -> Any:
     n, size = x.shape[-1], config.block_size
     count = -(-n // size)
     whole = pad(x, _f32(0), padding_config=((0, 0, 0),) * (x.ndim - 1) + ((0, count * size - n, 0),)) if n % size else x
-    blocks = reshape(whole, (*x.shape[:-1], count, size))
+    blocks = fnp.reshape(whole, (*x.shape[:-1], count, size))
     if scale is not None:
-        blocks = ew.div(blocks, broadcast_to(reshape(scale, ()), blocks.shape))
+        blocks = ew.div(blocks, fnp.broadcast_to(fnp.reshape(scale, ()), blocks.shape))
     largest = _f32(LARGEST[config.data_type])
     s = ew.div(reduce_max(ew.abs(blocks), axes=(blocks.ndim - 1,)), largest)
     if config.mode == "mxfp8":
         s = _power_of_two(s)
     else:
         s = cast(cast(ew.min_(s, _f32(LARGEST[E4M3])), E4M3), dt.float32)
-    s = broadcast_to(s[..., None], blocks.shape)
+    s = fnp.broadcast_to(s[..., None], blocks.shape)
     nothing = ew.eq(s, _f32(0))  # a block of zeros, or of numbers too small for its scale
     scaled = ew.div(blocks, ew.select_n(nothing, s, _f32(1)))
     scaled = ew.max_(ew.min_(ew.select_n(nothing, scaled, _f32(0)), largest), -largest)
     rounded = cast(cast(scaled, E4M3), dt.float32) if config.mode == "mxfp8" else _to_e2m1(scaled)
-    out = reshape(ew.mul(rounded, s), whole.shape)[..., :n]
-    return out if scale is None else ew.mul(out, broadcast_to(reshape(scale, ()), out.shape))
+    out = fnp.reshape(ew.mul(rounded, s), whole.shape)[..., :n]
+    return out if scale is None else ew.mul(out, fnp.broadcast_to(fnp.reshape(scale, ()), out.shape))
 
 
 def _rounded(x: Any, config: BlockScaleConfig, scale: Any) -> Any:
@@ -181,8 +179,8 @@ def _product(x: Any, y: Any, numbers: Any, configs: Sequence[Any], scales: Seque
     for v, contracted, batch, config, scale in ((x, xc, xb, configs[0], scales[0]), (y, yc, yb, configs[1], scales[1])):
         v = cast(v, dt.float32)
         rest = [i for i in range(v.ndim) if i not in (*contracted, *batch)]
-        v = transpose(v, (*batch, *rest, *contracted))
-        flat = reshape(v, (*v.shape[: len(batch) + len(rest)], int(np.prod([v.shape[i] for i in range(-len(contracted), 0)]))))
+        v = fnp.transpose(v, (*batch, *rest, *contracted))
+        flat = fnp.reshape(v, (*v.shape[: len(batch) + len(rest)], int(np.prod([v.shape[i] for i in range(-len(contracted), 0)]))))
         operands.append(flat if exact else _rounded(flat, config, scale))
     a, b = operands
     batch = tuple(range(len(xb)))
@@ -280,10 +278,10 @@ def _rule(numbers: Any, configs: list[Any], has_scale: list[bool]) -> CustomVjp:
             by_other = sorted(range(len(others)), key=others.__getitem__)
             shape = [v.shape[i] for i in (*own_batch, *own_rest, *[contracted[k] for k in by_other])]
             axes = (*own_batch, *own_rest, *[contracted[k] for k in by_other])
-            grad = transpose(reshape(grad, tuple(shape)), tuple(np.argsort(axes).tolist()))
+            grad = fnp.transpose(fnp.reshape(grad, tuple(shape)), tuple(np.argsort(axes).tolist()))
             if exact and scales[mine] is not None:
-                most = ew.mul(reshape(scales[mine], ()), _f32(LARGEST[E2M1] * LARGEST[E4M3]))
-                grad = where(ew.le(ew.abs(cast(v, dt.float32)), broadcast_to(most, v.shape)), grad, _f32(0))
+                most = ew.mul(fnp.reshape(scales[mine], ()), _f32(LARGEST[E2M1] * LARGEST[E4M3]))
+                grad = fnp.where(ew.le(ew.abs(cast(v, dt.float32)), fnp.broadcast_to(most, v.shape)), grad, _f32(0))
             found.append(cast(grad, v.dtype))
         return [*found, *[None] * len(given)]
 
