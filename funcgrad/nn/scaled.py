@@ -7,6 +7,7 @@ float8_e4m3fn, under one scale for the whole array. Products are summed in float
 
 import warnings
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -180,7 +181,8 @@ def _product(x: Any, y: Any, numbers: Any, configs: Sequence[Any], scales: Seque
         v = cast(v, dt.float32)
         rest = [i for i in range(v.ndim) if i not in (*contracted, *batch)]
         v = fnp.transpose(v, (*batch, *rest, *contracted))
-        flat = fnp.reshape(v, (*v.shape[: len(batch) + len(rest)], int(np.prod([v.shape[i] for i in range(-len(contracted), 0)]))))
+        kept = v.shape[: len(batch) + len(rest)]
+        flat = fnp.reshape(v, (*kept, prod(v.shape[len(kept) :])))
         operands.append(flat if exact else _rounded(flat, config, scale))
     a, b = operands
     batch = tuple(range(len(xb)))
