@@ -104,7 +104,10 @@ def _report(step: Step) -> StepReport:
         return StepReport("gemm", "gemm", what, "", moved, 2 * points * step.m * step.n * step.k)
     ins, outs = [_view(v) for v in step.ins], [_view(v) for v in step.outs]
     moved = sum(math.prod(v.shape) * v.dtype.itemsize for v in step.ins + step.outs)
-    return StepReport("host", step.name, f"NumPy: {', '.join(ins)} -> {', '.join(outs)}", "", moved, 0)
+    what = f"{', '.join(ins)} -> {', '.join(outs)}"
+    if step.native is not None:
+        return StepReport("kernel", step.name, f"by its address: {what}", step.native.text, moved, 0)
+    return StepReport("host", step.name, f"NumPy: {what}", "", moved, 0)
 
 
 def place(ref: Ref) -> str:

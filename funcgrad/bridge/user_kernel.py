@@ -2,8 +2,8 @@
 
 `numba_scalar` applies a function of scalars to each element; it is one scalar operation of the loops that it is fused into.
 `numba_scalar_host` is the same for functions that cannot be part of a kernel (they raise, or allocate): a loop of its own.
-`numba_arrays` runs a function (arrays in, arrays out) on the program's memory. Under vmap it is called once for each example, or,
-where the function takes leading axes (`native`), once.
+`numba_arrays` runs a function (arrays in, arrays out) on the program's memory; the driver calls it by its address where it cannot
+raise. Under vmap it is called once for each example, or, where the function takes leading axes (`native`), once.
 
 Params: `fun` is the user's function, the rest says what its results are. None has a derivative: custom rules go around them.
 """
@@ -19,10 +19,11 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Var
-from funcgrad.ir.loop_rules import Host, Pointwise
+from funcgrad.ir.loop_rules import Host, Native, Pointwise
 from funcgrad.ir.primitive import register
 from funcgrad.ops._family import broadcast_batch, elementwise_batch, elementwise_shape, move_dim
-from funcgrad.runtime.user_kernels import CODE_OF, NUMPY, ArrayFunction, Scalar, name_of, scalar
+from funcgrad.runtime.user_arrays import ArrayFunction, Told
+from funcgrad.runtime.user_kernels import CODE_OF, NUMPY, Scalar, name_of, scalar
 from funcgrad.trace.interpreter import Operator
 from funcgrad.trace.value import aval_of
 
@@ -159,6 +160,10 @@ def _each(function: ArrayFunction, ins: Sequence[np.ndarray], outs: Sequence[np.
         _each(function, [x[i, ...] if b else x for x, b in zip(ins, batched, strict=True)], [y[i, ...] for y in outs], rest)
 
 
+def _native(ins: Sequence[Any], outs: Sequence[Told], *, fun: Any, results: Any, lanes: Lanes, native: bool) -> Native | None:
+    return array_function(fun).native(ins, outs, lanes)
+
+
 def _arrays_numpy(*arrays: Any, fun: Any, results: tuple[ShapedArray, ...], lanes: Lanes, native: bool) -> list[np.ndarray]:
     outs = [np.empty(a.shape, a.dtype) for a in results]
     _into(arrays, outs, fun=fun, results=results, lanes=lanes, native=native)
@@ -199,7 +204,7 @@ numba_arrays = register(
         jvp=_arrays_jvp,
         transpose="it is not linear, as far as is known",
         batch=_arrays_batch,
-        loop=Host(into=_into),
+        loop=Host(into=_into, native=_native),
         dtypes=DTYPES,
         samples="it carries a user's function: tests/api/test_numba_kernel.py",
         doc="Runs a user's Numba kernel (arrays in, arrays out) on the program's memory.",

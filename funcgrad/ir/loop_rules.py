@@ -96,9 +96,22 @@ class Call:
 class Host:
     """Runs `primitive.numpy` between two native stretches: what a library does better, or no kernel can.
 
-    `into(ins, outs, **params)`, where given, runs in its place and writes its results into the arrays `outs`."""
+    `into(ins, outs, **params)`, where given, runs in its place and writes its results into the arrays `outs`.
+    `native(ins, outs, **params)`, where given, says how the driver can do the same without Python: a `Native`, or None. It is
+    given (shape, strides in bytes, dtype) of each array, or a literal's value."""
 
     into: Callable[..., None] | None = None
+    native: Callable[..., "Native | None"] | None = None
+
+
+@dataclass(frozen=True)
+class Native:
+    """A kernel of somebody else's: its source text, its dims, and the range that it runs over. Its buffers are the arrays that
+    go in, then those that come out."""
+
+    text: str
+    dims: tuple[int, ...]
+    extent: int
 
 
 @dataclass(frozen=True)

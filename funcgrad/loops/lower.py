@@ -17,6 +17,7 @@ from funcgrad.loops.carried import carried
 from funcgrad.loops.contract import dot_general, reduce_node
 from funcgrad.loops.control import lower_control
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
+from funcgrad.loops.program import View as ArrayView
 from funcgrad.loops.templates import (
     KERNEL_DTYPES,
     cast_template,
@@ -63,6 +64,14 @@ class HostCall:
         if into is not None:
             into(self.operands(ins), outs, **self.params)
         return into is not None
+
+    def native(self, ins: Sequence[ArrayView], outs: Sequence[ArrayView]) -> Any:
+        """How the driver can do it, if it can."""
+        native = getattr(self.primitive.loop, "native", None)
+        if native is None:
+            return None
+        told = [(v.shape, v.strides, v.dtype) for v in (*ins, *outs)]
+        return native(self.operands(told[: len(ins)]), told[len(ins) :], **self.params)  # type: ignore[arg-type]
 
 
 class Lowering:

@@ -277,12 +277,9 @@ class Plan:
 
     def host(self, node: Node) -> HostStep:
         name, call = node.call
-        return HostStep(
-            name,
-            call,
-            tuple([self.view(a.node, a.offset, a.shape, a.strides) for a in node.args]),  # type: ignore[union-attr]
-            tuple([self.view(n, 0, n.shape, n.strides) for n in node.results]),
-        )
+        ins = tuple([self.view(a.node, a.offset, a.shape, a.strides) for a in node.args])  # type: ignore[union-attr]
+        outs = tuple([self.view(n, 0, n.shape, n.strides) for n in node.results])
+        return HostStep(name, call, ins, outs, call.native(ins, outs))
 
     def view(self, node: Node, offset: int, shape: Any, strides: Any) -> View:
         size = node.dtype.itemsize

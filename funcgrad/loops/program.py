@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from funcgrad.ir.loop_rules import Native
 from funcgrad.loops.nest import Nest
 
 
@@ -81,12 +82,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """Python between two native stretches: `call(*arrays) -> array or tuple of arrays`, copied into `outs`."""
+    """Python between two native stretches: `call(*arrays) -> array or tuple of arrays`, copied into `outs`. Where there is a
+    `native` way the driver takes it, and the step is like a kernel's."""
 
     name: str
     call: Callable[..., Any]
     ins: tuple[View, ...]
     outs: tuple[View, ...]
+    native: Native | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,12 @@ def parts(step: Step) -> tuple[Part, ...]:
 
 def hosted(program: Program) -> bool:
     """Whether a host step is somewhere in it."""
-    return any([isinstance(s, HostStep) or any([hosted(p.program) for p in parts(s)]) for s in program.steps])
+    return any([needs_python(step) for step in program.steps])
+
+
+def needs_python(step: Step) -> bool:
+    """Whether the step is a host step, or holds one, that the driver cannot take."""
+    return (isinstance(step, HostStep) and step.native is None) or any([hosted(p.program) for p in parts(step)])
 
 
 def every_step(program: Program) -> list[Step]:

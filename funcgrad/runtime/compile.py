@@ -36,6 +36,7 @@ from funcgrad.runtime.pointers import DTYPES, Word
 
 KERNEL_ARGUMENTS = (pointers.TABLE, pointers.DIMS, types.int64, types.int64, pointers.SCRATCH)
 HELPER = "fg.helper."
+_TYPES = DTYPES | {"buffers": pointers.TABLE, "dims": pointers.DIMS, "scratch": pointers.SCRATCH, "nothing": types.none}
 # Failures that say nothing of the kernel: the next attempt may succeed.
 PASSING = (MemoryError, RecursionError)
 # What a kernel may leave for the loader to find: the C library's part that LLVM itself calls.
@@ -212,11 +213,12 @@ if hasattr(os, "register_at_fork"):
 def _helper_word(name: str, helper: Any = None, prefix: str = HELPER) -> Word:
     """A helper as a word: a call that the linker resolves."""
     helper = helper or HELPERS[name]
-    arguments, result = tuple(DTYPES[code] for code in helper.args), DTYPES[helper.result]
+    arguments, result = tuple(_TYPES[code] for code in helper.args), _TYPES[helper.result]
 
     def build(context, builder, sig, values):
         kind = context.call_conv.get_function_type(result, arguments)
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, prefix + name), values)
+        answer = builder.call(cgutils.get_or_insert_function(builder.module, kind, prefix + name), values)
+        return context.get_dummy_value() if result == types.none else answer
 
     def typer(typingctx, *given):
         if tuple(types.unliteral(t) for t in given) == arguments:

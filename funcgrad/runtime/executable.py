@@ -36,6 +36,7 @@ class Executable:
         self.program = program
         self._driver = driver()
         self._steps = every_step(program)
+        self._called = [s for s in self._steps if isinstance(s, KernelStep | HostStep)]
         linked = records.Linker(program, addresses)
         self._stretches = linked.stretches
         self._count = len(program.inputs) + len(program.outputs)
@@ -58,8 +59,8 @@ class Executable:
     # ---- layout --------------------------------------------------------------------------------------------
 
     def _make_state(self, scratch: int) -> np.ndarray:
-        steps = [s for s in self._steps if isinstance(s, KernelStep)]
-        most_refs = max((len(s.refs) for s in steps), default=0)
+        steps = [s for s in self._called if isinstance(s, KernelStep)]
+        most_refs = max((len(s.refs) if isinstance(s, KernelStep) else len(s.ins + s.outs) for s in self._called), default=0)
         scratch = max(scratch, *(s.scratch for s in steps), 0)
         stride = -(-(ERROR_RECORD_BYTES + scratch) // 128) * 128  # threads do not share a cache line pair
         buffers = layout.B_BASES + 8 * self._entries
@@ -81,7 +82,7 @@ class Executable:
             (layout.S_SCRATCH_STRIDE, stride),
             (layout.S_LONG, int(self._cost > LONG)),
             (layout.S_BLAS, int(any(isinstance(s, Gemm) for s in self._steps))),
-            (layout.S_STEPS, sum(not isinstance(s, HostStep) for s in self.program.steps)),
+            (layout.S_STEPS, sum(not (isinstance(s, HostStep) and s.native is None) for s in self.program.steps)),
             (layout.S_CHECKS, int(any(map(records.uses_record, steps)))),
         ):
             state[offset // 8] = value
@@ -228,7 +229,9 @@ def load(program: Program) -> Executable:
     """Make a program ready: print its nests, compile those that are new, lay out its records.
 
     Raises CompileError (with the kernel's source) when a kernel cannot be made; nothing else is affected then."""
-    nests = {k: step.nest for k, step in enumerate(every_step(program)) if isinstance(step, KernelStep)}
-    sources = [print_nest(nest, CPU) for nest in nests.values()]
-    found = dict(zip(nests, kernels.addresses([s.text for s in sources], companion()), strict=True))
-    return Executable(program, found, max((s.scratch for s in sources), default=0))
+    steps = dict(enumerate(every_step(program)))
+    sources = {k: print_nest(step.nest, CPU) for k, step in steps.items() if isinstance(step, KernelStep)}
+    texts = {k: source.text for k, source in sources.items()}
+    texts |= {k: step.native.text for k, step in steps.items() if isinstance(step, HostStep) and step.native is not None}
+    found = dict(zip(texts, kernels.addresses(list(texts.values()), companion()), strict=True))
+    return Executable(program, found, max((s.scratch for s in sources.values()), default=0))

@@ -4,6 +4,7 @@ Enters: a Program's steps and the addresses of its kernels. Leaves: stretches: a
 of native steps; host steps between them; and `Hosted` for a loop or branch that has host steps inside.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from funcgrad.loops.program import (
     Step,
     WhileStep,
     every_step,
-    hosted,
+    needs_python,
     parts,
 )
 from funcgrad.runtime import blas, threads
@@ -106,7 +107,7 @@ class Linker:
         found: list[Stretch] = []
         run: list[int] = []
         for step in program.steps:
-            if isinstance(step, HostStep) or any([hosted(p.program) for p in parts(step)]):
+            if needs_python(step):
                 if run:
                     found.append(self.ended(run))
                     run = []
@@ -127,6 +128,8 @@ class Linker:
     def record(self, step: Step, bases: Bases) -> list[int]:
         if isinstance(step, KernelStep):
             return self.kernel(step, bases)
+        if isinstance(step, HostStep):
+            return self.foreign(step, bases)
         if isinstance(step, Gemm):
             return gemv_record(step, bases) or gemm_record(step, self.numbers[id(step)], bases)
         if isinstance(step, CopyStep):
@@ -145,13 +148,22 @@ class Linker:
         return [x for step in part.program.steps for x in self.record(step, inner)] + [0]
 
     def kernel(self, step: KernelStep, bases: Bases) -> list[int]:
-        number = self.numbers[id(step)]
-        dims = np.array(step.dims, np.int64) if step.dims else np.zeros(1, np.int64)
-        self.keep.append(dims)
         chunk = 0 if step.nest.sequential else threads.chunk_of(step.extent, step.cost)
-        record = [1, 0, self.addresses[number], array_address(dims), step.extent, chunk, uses_record(step), number]
-        record.append(len(step.refs))
-        for ref in step.refs:
+        return self.call(step, step.dims, step.extent, chunk, uses_record(step), step.refs, bases)
+
+    def foreign(self, step: HostStep, bases: Bases) -> list[int]:
+        assert step.native is not None
+        refs = [view.ref for view in step.ins + step.outs]
+        return self.call(step, step.native.dims, step.native.extent, 0, 0, refs, bases)
+
+    def call(
+        self, step: Step, dims: Sequence[int], extent: int, chunk: int, checks: int, refs: Sequence[Ref], bases: Bases
+    ) -> list[int]:
+        number = self.numbers[id(step)]
+        table = np.array(dims, np.int64) if dims else np.zeros(1, np.int64)
+        self.keep.append(table)
+        record = [1, 0, self.addresses[number], array_address(table), extent, chunk, checks, number, len(refs)]
+        for ref in refs:
             record += bases.place(ref)
         record[1] = 8 * len(record)
         return record
@@ -246,6 +258,8 @@ def cost_of(step: Step) -> float:
         return points * (100.0 + 2.0 * step.m * step.n * step.k / 50.0)
     if isinstance(step, CopyStep):
         return 5.0 + step.bytes * 0.02
+    if isinstance(step, HostStep):
+        return 20.0 + sum([10.0 * math.prod(view.shape) for view in step.ins + step.outs])
     costs = [STEP + sum(map(cost_of, p.program.steps)) for p in parts(step)]
     if isinstance(step, BranchStep):
         return STEP + max(costs)

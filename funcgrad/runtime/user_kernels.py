@@ -1,8 +1,8 @@
 """A user's own Numba functions as parts of programs.
 
 In: a Python function or an `@numba.njit` one. Out, for a function of scalars: an `External`, which loop expressions name and
-kernels call; its LLVM code is linked into each kernel and becomes part of the loop, as helpers do. For a function of arrays: a
-callable on ndarrays, compiled for their types.
+kernels call; its LLVM code is linked into each kernel and becomes part of the loop, as helpers do. (user_arrays.py: functions of
+arrays.)
 
 A scalar function is compiled by numba itself, once for each tuple of argument types; its bitcode is kept on disk under a digest
 of its content, so that a later process needs no front end. Around it goes a wrapper with the C calling convention. Calls of the
@@ -18,8 +18,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def name_of(fun: Any) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
 
 
-def _options(fun: Any) -> dict[str, Any]:
+def options_of(fun: Any) -> dict[str, Any]:
     """The user's options of @njit that matter here."""
     given = dict(fun.targetoptions) if isinstance(fun, Dispatcher) else {}
     kept = {k: v for k, v in given.items() if k in ("fastmath", "error_model", "boundscheck", "inline") and v is not None}
@@ -97,7 +96,7 @@ def _options(fun: Any) -> dict[str, Any]:
 _NOISE = ("During: ", "- Resolution failure", "[1] During", "[2] During", "<source", "<source missing", "Failed in nopython mode")
 
 
-def _explain(fun: Any, what: str, error: BaseException) -> CompileError:
+def explained(fun: Any, what: str, error: BaseException) -> CompileError:
     """numba's message without its advertisement and its internal stack."""
     lines = []
     for line in str(error).splitlines():
@@ -129,7 +128,7 @@ class Scalar:
         self.fun, self.codes = fun, codes
         self._loop: Any = None
         python = python_function(fun)
-        extra = (json.dumps(codes), json.dumps(_options(fun), sort_keys=True, default=str), _helpers_digest())
+        extra = (json.dumps(codes), json.dumps(options_of(fun), sort_keys=True, default=str), helpers_digest())
         self.name = "user_" + digest(python, *extra)[:32]
         key = compile.digest_of("user function " + self.name)
         stored = cache.disk().get(key)
@@ -149,13 +148,13 @@ class Scalar:
 
     def _compile(self) -> bytes:
         fun, what = self.fun, f"({', '.join(NUMPY[c] for c in self.codes)})"
-        made = numba.njit(**_options(fun))(python_function(fun))
+        made = numba.njit(**options_of(fun))(python_function(fun))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made.compile(tuple(DTYPES[c] for c in self.codes))
         except (NumbaError, TypeError, NotImplementedError) as error:
-            raise _explain(fun, what, error) from None
+            raise explained(fun, what, error) from None
         (compiled,) = made.overloads.values()
         returned = types.unliteral(compiled.signature.return_type)
         if returned not in CODES:
@@ -168,37 +167,8 @@ class Scalar:
             )
         self.result, self.problem = CODES[returned], ""
         self._made = made
-        if compiled.library.has_dynamic_globals:
-            self.problem = "it holds addresses of this process"
-            return b""
-        return self._link(compiled)
-
-    def _link(self, compiled: Any) -> bytes:
-        """The function with the C calling convention, helpers in the place of the C library."""
-        symbol = compile.USER + self.name
-        module = llvm.parse_assembly(str(_wrappers(compiled, symbol)))
-        module.link_in(llvm.parse_bitcode(compiled.library._final_module.as_bitcode()))
-        for f in module.functions:
-            if not f.is_declaration and f.name not in (symbol, RAISES):
-                f.linkage = "internal"
-        machine = compile._Machine.get()
-        machine.optimise(module)
-        text = str(module)
-        if set(re.findall(r"^  ret i1 (\S+)", _body(text, RAISES), re.M)) != {"false"}:
-            self.problem = "it may raise an exception"
-            return b""
-        module.get_function(RAISES).linkage = "internal"
-        machine.tidy(module)
-        text = _with_helpers(str(module))
-        module = llvm.parse_assembly(text)
-        compile._helpers.link(module, text)
-        machine.tidy(module)
-        declared = [f.name for f in module.functions if f.is_declaration]
-        missing = [n for n in declared if n.startswith(_CODEGEN_ONLY) or not (n.startswith("llvm.") or _in_process(n))]
-        if missing:
-            self.problem = f"it calls {', '.join(missing)}"
-            return b""
-        return module.as_bitcode()
+        bitcode, self.problem = portable(compiled, compile.USER + self.name, _scalar_entry)
+        return bitcode
 
     @property
     def fused(self) -> bool:
@@ -216,7 +186,7 @@ class Scalar:
         return out.reshape(given[0].shape)
 
 
-def _helpers_digest() -> str:
+def helpers_digest() -> str:
     """Our helpers become part of a user's function: a change in them is a change in it."""
     if not _Once.helpers:
         texts = [Path(str(module.__file__)).read_bytes() for module in vecmath.MODULES]
@@ -246,21 +216,58 @@ def scalar(fun: Any, codes: tuple[str, ...]) -> Scalar:
     return found
 
 
-def _wrappers(compiled: Any, symbol: str) -> Any:
-    """A module with two functions of the same arguments: `symbol` gives the result, RAISES whether there is an exception."""
+def portable(compiled: Any, symbol: str, entry: Callable[[Any, Any, str, Any], None]) -> tuple[bytes, str]:
+    """A compiled function as bitcode that kernels can be linked with, helpers in the place of the C library; or why it cannot be.
+
+    `entry(compiled, module, symbol, callee)` adds the function `symbol`, with the C calling convention, to an empty module."""
+    if compiled.library.has_dynamic_globals:
+        return b"", "it holds addresses of this process"
+    made = compiled.target_context.create_module("user")
+    callee = compiled.target_context.declare_function(made, compiled.fndesc)
+    entry(compiled, made, symbol, callee)
+    _raising_entry(compiled, made, callee)
+    module = llvm.parse_assembly(str(made))
+    module.link_in(llvm.parse_bitcode(compiled.library._final_module.as_bitcode()))
+    for f in module.functions:
+        if not f.is_declaration and f.name not in (symbol, RAISES):
+            f.linkage = "internal"
+    machine = compile._Machine.get()
+    machine.optimise(module)
+    text = str(module)
+    if set(re.findall(r"^  ret i1 (\S+)", _body(text, RAISES), re.M)) != {"false"}:
+        return b"", "it may raise an exception"
+    module.get_function(RAISES).linkage = "internal"
+    machine.tidy(module)
+    text = _with_helpers(str(module))
+    module = llvm.parse_assembly(text)
+    compile._helpers.link(module, text)
+    machine.tidy(module)
+    declared = [f.name for f in module.functions if f.is_declaration]
+    missing = [n for n in declared if n.startswith(_CODEGEN_ONLY) or not (n.startswith("llvm.") or _in_process(n))]
+    return (b"", f"it calls {', '.join(missing)}") if missing else (module.as_bitcode(), "")
+
+
+def _scalar_entry(compiled: Any, module: Any, symbol: str, callee: Any) -> None:
+    """The function of the same arguments that gives the result."""
     descriptor, target = compiled.fndesc, compiled.target_context
-    module = target.create_module("user")
     arguments = [target.get_value_type(t) for t in descriptor.argtypes]
-    for name in (symbol, RAISES):
-        result = target.get_value_type(descriptor.restype) if name == symbol else ir.IntType(1)
-        function = ir.Function(module, ir.FunctionType(result, arguments), name)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        callee = target.declare_function(module, descriptor)
-        status, out = target.call_conv.call_function(
-            builder, callee, descriptor.restype, descriptor.argtypes, list(function.args)
-        )
-        builder.ret(out if name == symbol else status.is_error)
-    return module
+    function = ir.Function(module, ir.FunctionType(target.get_value_type(descriptor.restype), arguments), symbol)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder.ret(call(compiled, builder, callee, list(function.args))[1])
+
+
+def _raising_entry(compiled: Any, module: Any, callee: Any) -> None:
+    """The function RAISES of the same arguments: whether there is an exception."""
+    arguments = [compiled.target_context.get_value_type(t) for t in compiled.fndesc.argtypes]
+    function = ir.Function(module, ir.FunctionType(ir.IntType(1), arguments), RAISES)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder.ret(call(compiled, builder, callee, list(function.args))[0].is_error)
+
+
+def call(compiled: Any, builder: Any, callee: Any, values: list[Any]) -> Any:
+    """A call by numba's convention: (status, result)."""
+    descriptor = compiled.fndesc
+    return compiled.target_context.call_conv.call_function(builder, callee, descriptor.restype, descriptor.argtypes, values)
 
 
 def _body(text: str, symbol: str) -> str:
@@ -306,7 +313,7 @@ def _looped(fun: Any, count: int) -> Callable[..., None]:
     xs = [f"x{k}" for k in range(count)]
     element = ", ".join(x + "[i]" for x in xs)
     text = f"def loop(out, {', '.join(xs)}):\n    for i in range(out.size):\n        out[i] = f({element})\n"
-    options = _options(fun)
+    options = options_of(fun)
     space: dict[str, Any] = {"f": numba.njit(**options)(python_function(fun))}
     exec(text, space)
     made = numba.njit(error_model=options["error_model"])(space["loop"])
@@ -317,64 +324,6 @@ def _looped(fun: Any, count: int) -> Callable[..., None]:
             made(*arrays)
 
     return run
-
-
-# ---- functions of arrays ------------------------------------------------------------------------------------
-
-
-class ArrayFunction:
-    """A function (arrays in, arrays out) -> None on ndarrays. Inputs without axes come as scalars; inputs cannot be written."""
-
-    def __init__(self, fun: Any):
-        self.fun = fun
-        python = python_function(fun)
-        self.made: Any = fun if isinstance(fun, Dispatcher) else numba.njit(nogil=True, error_model="numpy")(python)
-        # a function with explicit signatures knows writable arrays only
-        self.explicit = not getattr(self.made, "_can_compile", True)
-
-    def prepare(self, ins: Sequence[tuple[int, np.dtype]], outs: Sequence[tuple[int, np.dtype]]) -> None:
-        """Compile for inputs and outputs of these ranks and dtypes; CompileError where that cannot be."""
-        given = [self._type(n, d, True) for n, d in ins] + [self._type(n, d, False) for n, d in outs]
-        what = f"({', '.join(map(_readable, given))})"
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if not self.explicit:
-                    apart(partial(self.made.compile, tuple(given)))
-                elif self.made.overloads.get(tuple(given)) is None:
-                    raise TypeError(f"its signatures are {[str(s) for s in self.made.overloads]}")
-        except (NumbaError, TypeError, NotImplementedError) as error:
-            raise _explain(self.fun, what, error) from None
-        returned = self.made.overloads[tuple(given)].signature.return_type
-        if returned != types.none:
-            raise UsageError(
-                message(
-                    f"numba_kernel: {name_of(self.fun)} returns {returned}",
-                    "a kernel with out= writes into its last arguments and returns None",
-                    "write out[...] = result; for a function of scalars leave out= out",
-                )
-            )
-
-    def _type(self, ndim: int, dtype: np.dtype, read: bool) -> Any:
-        kind = DTYPES[CODE_OF[dtype]]
-        if ndim == 0 and read:
-            return kind
-        return types.Array(kind, ndim, "C", readonly=read and not self.explicit)
-
-    def __call__(self, ins: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        given = []
-        for x in ins:
-            if x.ndim == 0:
-                given.append(x[()])
-                continue
-            x = x.view() if x.flags.c_contiguous else np.ascontiguousarray(x)
-            x.flags.writeable = self.explicit
-            given.append(x)
-        self.made(*given, *outs)
-
-
-def _readable(kind: Any) -> str:
-    return f"{kind.dtype}[{', '.join([':'] * kind.ndim)}]" if isinstance(kind, types.Array) else str(kind)
 
 
 def _after_fork() -> None:

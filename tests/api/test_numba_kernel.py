@@ -317,6 +317,50 @@ def test_arrays_inside_loops_and_branches():
     np.testing.assert_allclose(g(X), cumulate_numpy(X, 0.5), rtol=1e-13)
 
 
+def test_arrays_run_by_their_address():
+    """No step of Python's is left, also inside loops and under vmap; literals and strided lanes go along."""
+    step = lambda c: arrays(c * 0.1, 0.5)
+    for f, x in (
+        (step, X),
+        (lambda x: lax.fori_loop(0, 50, lambda i, c: step(c), x), X),
+        (lambda x: fg.vmap(fg.vmap(step), 1, 1)(x), np.random.default_rng(1).normal(size=(3, 2, 5))),
+        (lambda x: fg.vmap(arrays, (None, 0))(x, fnp.arange(3.0)), X),
+    ):
+        report = fg.explain(f)(x)
+        assert not [s for s in report.steps if s.kind == "host"], report
+        np.testing.assert_allclose(fg.jit(f)(x), f(x), rtol=1e-12)
+    assert "cumulate(array(float64" in str(fg.explain(step)(X)) or "cumulate(float64[:]" in str(fg.explain(step)(X))
+
+    def mixed(i, z, flag, out):
+        for k in range(out.size):
+            out[k] = z * i + k if flag else z
+
+    f = numba_kernel(mixed, out=S((3,), np.complex128))
+    g = fg.jit(lambda z: f(3, z, True))
+    np.testing.assert_array_equal(g(np.complex128(1 + 2j)), (1 + 2j) * 3 + np.arange(3))
+    h = fg.jit(lambda i: f(i, np.complex128(1 - 1j), False))
+    np.testing.assert_array_equal(h(np.int32(3)), [1 - 1j] * 3)
+
+
+def test_arrays_that_raise_or_allocate_stay_with_python():
+    def checked(x, out):
+        if x[0] < 0:
+            raise ValueError("negative")
+        out[:] = x
+
+    def allocates(x, out):
+        y = np.empty(x.size)
+        for i in range(x.size):
+            y[i] = 2 * x[i]
+        out[:] = y[::-1]
+
+    f, g = (numba_kernel(k, out=lambda x: x) for k in (checked, allocates))
+    with pytest.raises(ValueError, match="negative"):
+        fg.jit(f)(X)
+    np.testing.assert_array_equal(fg.jit(f)(-X[:1]), -X[:1])
+    np.testing.assert_array_equal(fg.jit(g)(X), 2 * X[::-1])
+
+
 def test_zero_size_and_no_arrays_in():
     assert arrays(np.zeros(0), 0.5).shape == (0,)
     assert fg.jit(kernel)(np.zeros((0, 3)), 1.0).shape == (0, 3)
@@ -418,13 +462,22 @@ def test_a_second_process_starts_warm(tmp_path):
         import math, sys
         import numpy as np, funcgrad as fg
         from funcgrad.api.numba_kernel import numba_kernel
-        from funcgrad.runtime import user_kernels
+        from funcgrad.runtime import user_arrays, user_kernels
         from funcgrad.testing import counters
         if sys.argv[1] == "warm":
             user_kernels.Scalar._compile = None  # it is not to be asked
         with counters() as c:
             y = fg.jit(numba_kernel(lambda x: math.exp(x) + 1.0 if x < 1.0 else x))(np.arange(3.0))
         assert y.tolist() == [2.0, 1.0, 2.0], y
+        assert c.compiled == (0 if sys.argv[1] == "warm" else 1), c
+        if sys.argv[1] == "warm":
+            user_arrays.ArrayFunction._compile = None
+        def twice(x, out):
+            for i in range(x.size):
+                out[i] = 2 * x[i]
+        with counters() as c:
+            y = fg.jit(numba_kernel(twice, out=lambda x: x))(np.arange(3.0))
+        assert y.tolist() == [0.0, 2.0, 4.0], y
         assert c.compiled == (0 if sys.argv[1] == "warm" else 1), c
         """
     )
