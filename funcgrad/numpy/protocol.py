@@ -17,18 +17,29 @@ from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 # NumPy's names that differ from those here.
-_RENAMED = {
-    "invert": "invert",
-    "conjugate": "conjugate",
-    "true_divide": "divide",
-    "absolute": "absolute",
-    "matrix_transpose": "matrix_transpose",
+RENAMED = {"fix": "trunc", "asanyarray": "asarray", "ascontiguousarray": "asarray"}
+# Where the nearest name is not the one that is spelled most alike.
+_NEAREST = {
+    "asfortranarray": "asarray",
+    "common_type": "result_type",
+    "genfromtxt": "asarray",
+    "loadtxt": "asarray",
+    "min_scalar_type": "result_type",
+    "polygrid2d": "polyval",
+    "polyval2d": "polyval",
+    "real_if_close": "real",
+    "require": "asarray",
+    "sliding_window_view": "take",
+    "structured_to_unstructured": "stack",
+    "unstructured_to_structured": "unstack",
 }
+# Of other data than numbers: there is nothing near.
+_OTHER_DATA = ("char", "strings", "lib.recfunctions", "busday", "is_busday", "datetime", "isnat")
 _ARRAYS = (Value, np.ndarray, np.generic)
 # Functions that change their first argument: NumPy's where that is NumPy's.
-_WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 # Functions that make no array, but text, a file or an answer about memory.
-_SHOWING = {
+SHOWING = {
     "array2string",
     "array_repr",
     "array_str",
@@ -58,17 +69,45 @@ def _numpys_own(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
     return not any([isinstance(x, Tracer) for x in (*inputs, *kwargs.values())])
 
 
+def full_name(func: Any) -> str:
+    """`sum`, `linalg.solve`: the name of a function of NumPy, after `np.`."""
+    name = func.__name__
+    if isinstance(func, np.ufunc):  # those of np.strings say nothing of it
+        return f"strings.{name}" if hasattr(np.strings, name) and getattr(np, name, None) is not func else name
+    home = (func.__module__ or "numpy").removeprefix("numpy").removeprefix(".")
+    return f"{home}.{name}" if home else name
+
+
+def counterpart(name: str, module: types.ModuleType) -> Any:
+    """The function of `module` (funcgrad.numpy) that answers for NumPy's function of this name, or None."""
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, RENAMED.get(part, part), None)
+    return found if callable(found) else None
+
+
+def nearest(name: str, module: types.ModuleType) -> str:
+    """The name nearest to one that has no counterpart: `fnp.result_type` for `min_scalar_type`; nothing for text and dates."""
+    home, _, last = name.rpartition(".")
+    if name.startswith(_OTHER_DATA):
+        return ""
+    if last in _NEAREST:
+        return f"fnp.{_NEAREST[last]}"
+    place = getattr(module, home, None) if home else None
+    for prefix, where in ((f"fnp.{home}.", place), ("fnp.", module)):
+        near = difflib.get_close_matches(last, getattr(where, "__all__", ()), n=1, cutoff=0.6)
+        if near:
+            return prefix + near[0]
+    return ""
+
+
 def _missing(name: str, module: types.ModuleType) -> TypeError:
     """The error for a function of NumPy that has no counterpart: the nearest one, and the way out where there are numbers."""
-    home, _, last = name.rpartition(".")
-    place = getattr(module, home, None) if home else module
-    names = getattr(place, "__all__", []) if isinstance(place, types.ModuleType) else []
-    near = difflib.get_close_matches(last, names, n=1, cutoff=0.75)
-    nearest = f"fnp.{home}.{near[0]}" if home and near else f"fnp.{near[0]}" if near else ""
+    near = nearest(name, module)
     return TypeError(
         message(
             f"np.{name} was called with an array of funcgrad, and funcgrad.numpy has no {name}",
-            "the functions of funcgrad.numpy" + (f"; the nearest name is {nearest}" if nearest else ""),
+            "the functions of funcgrad.numpy" + (f"; the nearest name is {near}" if near else ""),
             f"np.{name}(np.asarray(x)) outside of traced functions, fg.pure_callback inside",
         )
     )
@@ -83,6 +122,8 @@ def _without_defaults(kwargs: dict[str, Any], name: str) -> dict[str, Any]:
         if key == "out" and isinstance(value, tuple) and all([v is None for v in value]) or key == "where" and value is True:
             continue
         if key in ("casting", "subok") and value in ("same_kind", True):
+            continue
+        if key == "order" and value in ("C", "K", "A"):  # arrays have one layout
             continue
         if key == "out":
             raise TypeError(
@@ -105,11 +146,11 @@ def install(module: types.ModuleType) -> None:
                 return NotImplemented
         if _numpys_own(ufunc, method, inputs, kwargs):
             return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
-        name = ufunc.__name__
+        name = full_name(ufunc)
         kwargs = _without_defaults(kwargs, name)
         inputs = tuple([module.asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs])
         if method == "__call__":
-            f = getattr(module, _RENAMED.get(name, name), None)
+            f = counterpart(name, module)
             if f is None:
                 raise _missing(name, module)
             dtype = kwargs.pop("dtype", None)
@@ -133,16 +174,12 @@ def install(module: types.ModuleType) -> None:
         for t in types_:
             if not issubclass(t, _ARRAYS):
                 return NotImplemented
-        name = func.__name__
-        if name in _SHOWING or name in _WRITING and args and isinstance(args[0], np.ndarray):
+        name = full_name(func)
+        if name in SHOWING or name in WRITING and args and isinstance(args[0], np.ndarray):
             return func(*_to_numpy(args), **_to_numpy(kwargs))
-        home = func.__module__ or ""
-        place: Any = module
-        for part in home.split(".")[1:]:
-            place = getattr(place, part, None)
-        f = getattr(place, name, None) if place is not None else None
+        f = counterpart(name, module)
         if f is None:
-            raise _missing(f"{home.removeprefix('numpy.')}.{name}" if "." in home else name, module)
+            raise _missing(name, module)
         try:
             return f(*args, **_without_defaults(kwargs, name))
         except TypeError as error:
