@@ -1,7 +1,7 @@
 """Which functions of NumPy an array or a tracer of funcgrad answers: a table made from the code.
 
-`python -m funcgrad.numpy.coverage` prints it in Markdown. In: the functions that NumPy says can be overridden (of the version that is
-installed). Out: for each the function that is called instead, or why there is none. `protocol.py` does what the table says.
+`python -m funcgrad.numpy.coverage` prints it in Markdown. In: the functions that the installed NumPy lets others
+override. Out: for each the function that is called instead, or why there is none. `protocol.py` does what the table says.
 """
 
 from typing import Any
