@@ -6,9 +6,9 @@ from typing import Any
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_dtype, common_inexact, value_in
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, value_in
 from funcgrad.numpy.compare import not_equal
-from funcgrad.numpy.elementwise import divide, multiply, subtract
+from funcgrad.numpy.elementwise import add, divide, multiply, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.reductions import sum as sum_
 from funcgrad.numpy.structure import cut, expand_dims, moveaxis, ravel, reshape
@@ -35,15 +35,23 @@ def _running(name: str, op: Callable[..., Any], a: Any, axis: Any, dtype: Any, o
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """The running sum along `axis` (None: of the flattened array). dtype: without one floats keep theirs, integers become
-    (u)int64.
+    (u)int64. out: must be None.
 
-    >>> fnp.cumsum(fnp.array([1, 2, 3]))
+    >>> fnp.cumsum(fnp.array([[1, 2], [3, 4]]))
+    Array([ 1,  3,  6, 10], dtype=int64)
+    >>> fnp.cumsum(fnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([[1, 2],
+           [4, 6]], dtype=int64)
     """
     return _running("cumsum", ops.cumsum, a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """The running product along `axis`; dtypes as in `cumsum`."""
+    """The running product along `axis`; arguments and dtypes as in `cumsum`. The gradient is exact with zeros in it.
+
+    >>> fnp.cumprod(fnp.array([1, 2, 3, 4]))
+    Array([ 1,  2,  6, 24], dtype=int64)
+    """
     return _running("cumprod", ops.cumprod, a, axis, dtype, out)
 
 
@@ -65,12 +73,20 @@ def _cumulative(name: str, f: Callable[..., Any], start: int, x: Any, axis: Any,
 
 
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """The running sum along `axis`; include_initial: with a leading 0. The array API's `cumsum`."""
+    """The running sum along `axis` (needed for more than one axis); include_initial: with a leading 0. The array API's `cumsum`.
+
+    >>> fnp.cumulative_sum(fnp.array([1, 2, 3]), include_initial=True)
+    Array([0, 1, 3, 6], dtype=int64)
+    """
     return _cumulative("cumulative_sum", cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """The running product along `axis`; include_initial: with a leading 1."""
+    """The running product along `axis` (needed for more than one axis); include_initial: with a leading 1.
+
+    >>> fnp.cumulative_prod(fnp.array([2, 3, 4]), include_initial=True)
+    Array([ 1,  2,  6, 24], dtype=int64)
+    """
     return _cumulative("cumulative_prod", cumprod, 1, x, axis, dtype, include_initial)
 
 
@@ -79,7 +95,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
     prepend, append: values put before and after along the axis first (scalars or arrays).
 
-    >>> fnp.diff(fnp.array([1, 4, 9]))
+    >>> fnp.diff(fnp.array([1, 4, 9, 16]))
+    Array([3, 5, 7], dtype=int64)
+    >>> fnp.diff(fnp.array([1, 4, 9, 16]), n=2)
+    Array([2, 2], dtype=int64)
+    >>> fnp.diff(fnp.array([1, 4]), prepend=0)
+    Array([1, 3], dtype=int64)
     """
     x = as_value(a, "diff")
     times = static_int(n, "diff", "n")
@@ -106,7 +127,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours in the flattened array, between `to_begin` and `to_end`."""
+    """Differences of neighbours in the flattened array, between `to_begin` and `to_end`.
+
+    >>> fnp.ediff1d(fnp.array([[1, 4], [9, 16]]), to_begin=0, to_end=fnp.array([7, 8]))
+    Array([0, 3, 5, 7, 7, 8], dtype=int64)
+    """
     x = ravel(as_value(ary, "ediff1d", "ary"))
     out = [diff(x)]
     if to_begin is not None:
@@ -120,12 +145,20 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = None) ->
     """Slopes by central differences, one-sided at the ends.
 
     Args: f: array. varargs: spacing: one scalar for all axes, or a scalar or coordinate vector for each. axis: integer, tuple
-    or None
-    (all). edge_order: 1 or None (second order at the ends is not offered).
+    or None (all). edge_order: 1 or None (at the ends the slope to the neighbour) or 2 (that of the parabola through three points,
+    exact as the inner ones are).
     Returns: an array of the shape of f, or a list of them for several axes.
+    Raises: ShapeError for fewer than edge_order + 1 elements along an axis.
+
+    >>> fnp.gradient(fnp.array([0.0, 1.0, 4.0, 9.0]))
+    Array([1., 2., 4., 5.], dtype=float32)
+    >>> fnp.gradient(fnp.array([0.0, 1.0, 4.0, 9.0]), edge_order=2)
+    Array([0., 2., 4., 6.], dtype=float32)
+    >>> fnp.gradient(fnp.array([0.0, 1.0, 9.0]), fnp.array([0.0, 1.0, 3.0]))
+    Array([1., 2., 4.], dtype=float32)
     """
-    if edge_order not in (None, 1):
-        raise UsageError(message(f"fnp.gradient: got edge_order={edge_order}", "1 or None", "leave edge_order out"))
+    if edge_order not in (None, 1, 2):
+        raise UsageError(message(f"fnp.gradient: got edge_order={edge_order}", "1, 2 or None", "leave edge_order out"))
     x = common_inexact(as_value(f, "gradient", "f"))[0]
     axes = axes_of(axis, x.ndim, "gradient")
     spacings = [1.0] * len(axes) if not varargs else list(varargs) * len(axes) if len(varargs) == 1 else list(varargs)
@@ -137,23 +170,20 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = None) ->
                 "fnp.gradient(f, dx, dy)",
             )
         )
-    out = [_slope(x, i, h) for i, h in zip(axes, spacings)]
+    out = [_slope(x, i, h, edge_order or 1) for i, h in zip(axes, spacings)]
     return out[0] if len(out) == 1 else out
 
 
-def _slope(x: Any, axis: int, h: Any) -> Any:
+def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
     n = x.shape[axis]
-    if n < 2:
+    if n <= edge_order:
         raise ShapeError(
-            message(f"fnp.gradient: got {x.aval.str_short()} along axis {axis}", "two or more elements", "another axis=")
+            message(
+                f"fnp.gradient: got {x.aval.str_short()} along axis {axis}", f"{edge_order + 1} or more elements", "another axis="
+            )
         )
     h = as_value(h, "gradient", "spacing")
-    if h.ndim == 0:
-        inner = divide(subtract(cut(x, axis, 2, n), cut(x, axis, 0, n - 2)), multiply(h, 2))
-        first = divide(subtract(cut(x, axis, 1, 2), cut(x, axis, 0, 1)), h)
-        last = divide(subtract(cut(x, axis, n - 1, n), cut(x, axis, n - 2, n - 1)), h)
-        return concatenate([first, inner, last], axis)
-    if h.shape != (n,):
+    if h.ndim and h.shape != (n,):
         raise ShapeError(
             message(
                 f"fnp.gradient: got coordinates of shape {h.shape} for extent {n}",
@@ -161,20 +191,41 @@ def _slope(x: Any, axis: int, h: Any) -> Any:
                 "a scalar spacing",
             )
         )
-    gaps = reshape(diff(h), tuple([n - 1 if i == axis else 1 for i in range(x.ndim)]))
-    slopes = divide(diff(x, axis=axis), gaps)
-    before, after = cut(gaps, axis, 0, n - 2), cut(gaps, axis, 1, n - 1)
+    gaps = reshape(diff(h), tuple([n - 1 if i == axis else 1 for i in range(x.ndim)])) if h.ndim else None
+    slopes = divide(diff(x, axis=axis), h if gaps is None else gaps)
+    # The slope at a point is a mean of those to its neighbours, each weighted by the gap on the other side.
     left, right = cut(slopes, axis, 0, n - 2), cut(slopes, axis, 1, n - 1)
-    inner = divide(ew.add(*_same(multiply(after, left), multiply(before, right))), ew.add(before, after))
-    return concatenate([cut(slopes, axis, 0, 1), inner, cut(slopes, axis, n - 2, n - 1)], axis)
+    if gaps is None:
+        inner = divide(subtract(cut(x, axis, 2, n), cut(x, axis, 0, n - 2)), multiply(h, 2))
+    else:
+        before, after = cut(gaps, axis, 0, n - 2), cut(gaps, axis, 1, n - 1)
+        inner = divide(add(multiply(after, left), multiply(before, right)), add(before, after))
+    ends = [_end(slopes, gaps, axis, *places, edge_order) for places in ((0, 1), (n - 2, n - 3))]
+    return concatenate([ends[0], inner, ends[1]], axis)
 
 
-def _same(x: Any, y: Any) -> list[Any]:
-    return common_dtype(x, y)
+def _end(slopes: Any, gaps: Any, axis: int, i: int, j: int, edge_order: int) -> Any:
+    """The slope at the end beside interval i, whose neighbour is interval j."""
+    outer = cut(slopes, axis, i, i + 1)
+    if edge_order == 1:
+        return outer
+    change = subtract(outer, cut(slopes, axis, j, j + 1))
+    if gaps is None:
+        return add(outer, multiply(change, 0.5))
+    gap, other = cut(gaps, axis, i, i + 1), cut(gaps, axis, j, j + 1)
+    return add(outer, multiply(change, divide(gap, add(gap, other))))
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of y along `axis` by the trapezoidal rule; x: the points, or dx: their distance."""
+    """The integral of y along `axis` by the trapezoidal rule; x: the points, or dx: their distance.
+
+    Args: y: array. x: a vector of points, or an array of the shape of y. Returns: a float, without the axis.
+
+    >>> fnp.trapezoid(fnp.array([1, 2, 3]))
+    Array(4., dtype=float32)
+    >>> fnp.trapezoid(fnp.array([1.0, 2.0, 3.0]), x=fnp.array([0.0, 1.0, 3.0]))
+    Array(6.5, dtype=float32)
+    """
     v = as_value(y, "trapezoid", "y")
     v = common_inexact(v)[0]
     i = axis_of(axis, v.ndim, "trapezoid")

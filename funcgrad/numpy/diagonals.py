@@ -18,6 +18,9 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """The diagonal `offset` of the two axes, as a new last axis. Raises ShapeError below two axes.
 
     >>> fnp.diagonal(fnp.arange(9).reshape(3, 3))
+    Array([0, 4, 8], dtype=int64)
+    >>> fnp.diagonal(fnp.arange(9).reshape(3, 3), offset=1)
+    Array([1, 5], dtype=int64)
     """
     x = as_value(a, "diagonal")
     if x.ndim < 2:
@@ -44,13 +47,25 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 
 
 def trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
-    """The sum of the diagonal `offset` of the two axes; dtype as in `fnp.sum`."""
+    """The sum of the diagonal `offset` of the two axes; dtype as in `fnp.sum`. Raises ShapeError below two axes.
+
+    >>> fnp.trace(fnp.arange(9).reshape(3, 3))
+    Array(12, dtype=int64)
+    """
     check_unsupported("trace", out=out)
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 def diag(v: Any, k: Any = 0) -> Any:
-    """Of a vector the matrix with it on the diagonal `k`; of a matrix its diagonal `k`."""
+    """Of a vector the matrix with it on the diagonal `k`; of a matrix its diagonal `k`. Raises ShapeError for other ranks.
+
+    >>> fnp.diag(fnp.array([1, 2]), 1)
+    Array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]], dtype=int64)
+    >>> fnp.diag(fnp.array([[1, 2], [3, 4]]))
+    Array([1, 4], dtype=int64)
+    """
     x = as_value(v, "diag", "v")
     if x.ndim == 2:
         return diagonal(x, k)
@@ -70,5 +85,10 @@ def diag(v: Any, k: Any = 0) -> Any:
 
 
 def diagflat(v: Any, k: Any = 0) -> Any:
-    """The matrix with the flattened elements of v on the diagonal `k`."""
+    """The matrix with the flattened elements of v on the diagonal `k`.
+
+    >>> fnp.diagflat(fnp.array([[1, 2]]))
+    Array([[1, 0],
+           [0, 2]], dtype=int64)
+    """
     return diag(ravel(as_value(v, "diagflat", "v")), k)

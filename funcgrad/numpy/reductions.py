@@ -123,7 +123,12 @@ def sum(
     where: boolean mask of what counts. out: must be None.
     16-bit floats are accumulated in float32.
 
-    >>> fnp.sum(fnp.ones((2, 3)), axis=0)
+    >>> x = fnp.array([[1, 2, 3], [4, 5, 6]])
+    >>> fnp.sum(x), fnp.sum(x, axis=0)
+    (Array(21, dtype=int64), Array([5, 7, 9], dtype=int64))
+    >>> fnp.sum(x, axis=1, keepdims=True, where=x > 1, initial=100)
+    Array([[105],
+           [115]], dtype=int64)
     """
     return _accumulate("sum", ops.reduce_sum, add, 0, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -132,7 +137,13 @@ def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None,
     promote_integers: bool = True,
 ) -> Any:  # fmt: skip
-    """The product of the elements along `axis`. Arguments and dtypes as in `sum`; the gradient is exact with zeros in it."""
+    """The product of the elements along `axis`. Arguments and dtypes as in `sum`; the gradient is exact with zeros in it.
+
+    >>> fnp.prod(fnp.array([[1, 2, 3], [4, 5, 6]]), axis=1)
+    Array([  6, 120], dtype=int64)
+    >>> fg.grad(fnp.prod)(fnp.array([2.0, 0.0, 3.0]))
+    Array([0., 6., 0.], dtype=float32)
+    """
     return _accumulate("prod", ops.reduce_prod, multiply, 1, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
@@ -194,27 +205,48 @@ def max(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initia
     The gradient is shared equally between equal largest elements.
 
     >>> fnp.max(fnp.array([[1, 5], [3, 2]]), axis=1)
+    Array([5, 3], dtype=int64)
+    >>> fg.grad(fnp.max)(fnp.array([1.0, 4.0, 4.0]))
+    Array([0. , 0.5, 0.5], dtype=float32)
     """
     return _extremum("max", ops.reduce_max, maximum, a, axis, out, keepdims, initial, where)
 
 
 def min(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """The smallest element along `axis`; arguments as in `max`."""
+    """The smallest element along `axis`; arguments as in `max`.
+
+    >>> fnp.min(fnp.array([[1, 5], [3, 2]]), axis=0)
+    Array([1, 2], dtype=int64)
+    >>> fnp.min(fnp.array([3.0, 1.0]), where=fnp.array([True, False]), initial=9.0)
+    Array(3., dtype=float32)
+    """
     return _extremum("min", ops.reduce_min, minimum, a, axis, out, keepdims, initial, where)
 
 
 def amax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """Another name of `max`."""
+    """Another name of `max`.
+
+    >>> fnp.amax(fnp.array([[1, 5], [3, 2]]))
+    Array(5, dtype=int64)
+    """
     return max(a, axis, out, keepdims, initial, where)
 
 
 def amin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """Another name of `min`."""
+    """Another name of `min`.
+
+    >>> fnp.amin(fnp.array([[1, 5], [3, 2]]))
+    Array(1, dtype=int64)
+    """
     return min(a, axis, out, keepdims, initial, where)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    """Largest minus smallest element along `axis`."""
+    """Largest minus smallest element along `axis` (None: of all). keepdims: leave extents of 1. out: must be None.
+
+    >>> fnp.ptp(fnp.array([[1, 5], [3, 2]]), axis=1)
+    Array([4, 1], dtype=int64)
+    """
     check_unsupported("ptp", out=out)
     x = as_value(a, "ptp")
     return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
@@ -230,17 +262,32 @@ def _logical(name: str, op: Callable[..., Any], identity: bool, a: Any, axis: An
 
 
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None) -> Any:
-    """Whether some element along `axis` is not zero; False for none. dtype bool."""
+    """Whether some element along `axis` is not zero; False for none. dtype bool.
+
+    Args: a: array. axis: integer, tuple or None (all). keepdims: leave extents of 1. where: boolean mask of what counts. out:
+    must be None.
+
+    >>> fnp.any(fnp.array([[0, 0], [0, 2]]), axis=1)
+    Array([False,  True], dtype=bool)
+    """
     return _logical("any", ops.reduce_or, False, a, axis, out, keepdims, where)
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None) -> Any:
-    """Whether all elements along `axis` are not zero; True for none. dtype bool."""
+    """Whether all elements along `axis` are not zero; True for none. dtype bool. Arguments as in `any`.
+
+    >>> fnp.all(fnp.array([[1, 1], [0, 2]]), axis=1)
+    Array([ True, False], dtype=bool)
+    """
     return _logical("all", ops.reduce_and, True, a, axis, out, keepdims, where)
 
 
 def count_nonzero(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """How many elements along `axis` are not zero, int64."""
+    """How many elements along `axis` (None: of all) are not zero, int64. keepdims: leave extents of 1.
+
+    >>> fnp.count_nonzero(fnp.array([[1, 0, 3], [0, 0, 6]]), axis=1)
+    Array([2, 1], dtype=int64)
+    """
     return sum(as_bool(as_value(a, "count_nonzero")), axis, keepdims=keepdims)
 
 
@@ -269,13 +316,19 @@ def _arg(name: str, op: Callable[..., Any], a: Any, axis: Any, out: Any, keepdim
 def argmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
     """The index of the first largest element along `axis` (None: in the flattened array), int64. NaN counts as largest.
 
-    >>> fnp.argmax(fnp.array([1, 5, 3]))
+    >>> x = fnp.array([[1, 5, 3], [9, 2, 9]])
+    >>> fnp.argmax(x), fnp.argmax(x, axis=1)
+    (Array(3, dtype=int64), Array([1, 0], dtype=int64))
     """
     return _arg("argmax", ops.argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
-    """The index of the first smallest element along `axis`; as `argmax`."""
+    """The index of the first smallest element along `axis` (None: in the flattened array), int64. NaN counts as smallest.
+
+    >>> fnp.argmin(fnp.array([[4, 5, 3], [9, 2, 9]]), axis=1)
+    Array([2, 1], dtype=int64)
+    """
     return _arg("argmin", ops.argmin, a, axis, out, keepdims)
 
 
@@ -308,7 +361,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     Args: a: array. axis: integer, tuple or None. dtype: of the mean; without it floats keep theirs, bool and integers
     become the default float. keepdims: leave extents of 1. where: boolean mask of what counts. out: must be None.
 
-    >>> fnp.mean(fnp.arange(4))
+    >>> fnp.mean(fnp.array([[1, 2], [3, 5]]))
+    Array(2.75, dtype=float32)
+    >>> fnp.mean(fnp.array([[1, 2], [3, 5]]), axis=0)
+    Array([2. , 3.5], dtype=float32)
     """
     if out is not None:
         check_unsupported("mean", out=out)
@@ -340,6 +396,11 @@ def var(
 
     Args: as in `mean`, and ddof (or `correction`): 1 for the unbiased estimate. mean: the mean where it is known (with extents
     of 1 along the axis). The result of complex input is real.
+
+    >>> fnp.var(fnp.array([1.0, 2.0, 3.0, 4.0]))
+    Array(1.25, dtype=float32)
+    >>> fnp.var(fnp.array([1.0, 2.0, 3.0, 4.0]), ddof=1)
+    Array(1.6666666, dtype=float32)
     """
     check_unsupported("var", out=out)
     ddof = _correction("var", ddof, correction)
@@ -371,7 +432,11 @@ def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = None,
     mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    """The standard deviation along `axis`: the square root of `var`, with its arguments. Its gradient at 0 is 0."""
+    """The standard deviation along `axis`: the square root of `var`, with its arguments. Its gradient at 0 is 0.
+
+    >>> fnp.std(fnp.array([[1.0, 3.0], [2.0, 2.0]]), axis=1)
+    Array([1., 0.], dtype=float32)
+    """
     check_unsupported("std", out=out)
     return root(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
@@ -390,6 +455,11 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
     Args: a: array. weights: of the shape of a, or one for each element along the axis. returned: also give the sum of weights.
     Raises: ShapeError where the weights fit neither way.
+
+    >>> fnp.average(fnp.array([1.0, 2.0, 4.0]), weights=fnp.array([2, 1, 1]))
+    Array(2., dtype=float32)
+    >>> fnp.average(fnp.array([[1.0, 2.0], [3.0, 5.0]]), axis=1, weights=fnp.array([1, 3]), returned=True)
+    (Array([1.75, 4.5 ], dtype=float32), Array([4., 4.], dtype=float32))
     """
     x = as_value(a, "average")
     axes = axes_of(axis, x.ndim, "average")

@@ -43,11 +43,16 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, 
     """x where the condition holds, otherwise y; with the condition alone, the indices of its True elements.
 
     Args: condition: array of booleans (or of numbers: not zero). x, y: arrays or scalars; all three broadcast, x and y are
-    brought to one
-    dtype. size, fill_value: for the one-argument form, see `nonzero`.
+    brought to one dtype. size, fill_value: for the one-argument form, see `nonzero`.
     The side that is not taken gets a hard zero as gradient, even where its own derivative is infinite or NaN.
 
-    >>> fnp.where(fnp.array([True, False]), 1.0, 0.0)
+    >>> x = fnp.array([-1.0, 4.0])
+    >>> fnp.where(x > 0, fnp.sqrt(x), 0.0)
+    Array([0., 2.], dtype=float32)
+    >>> fg.grad(lambda x: fnp.where(x > 0, fnp.sqrt(x), 0.0).sum())(x)
+    Array([0.  , 0.25], dtype=float32)
+    >>> fnp.where(x > 0)
+    (Array([1], dtype=int64),)
     """
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
@@ -65,7 +70,14 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, 
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """For each element the choice that belongs to the first condition that holds, or `default`."""
+    """For each element the choice that belongs to the first condition that holds, or `default`.
+
+    Args: condlist: booleans. choicelist: as many arrays or scalars, brought to one dtype. All broadcast.
+
+    >>> x = fnp.arange(6)
+    >>> fnp.select([x < 2, x < 4], [x, 10 * x], default=-1)
+    Array([ 0,  1, 20, 30, -1, -1], dtype=int64)
+    """
     if len(condlist) != len(choicelist) or not len(condlist):
         raise UsageError(
             message(
@@ -85,7 +97,16 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """For each element what the function (or scalar) of the last condition that holds gives; one more function is for the
-    rest."""
+    rest.
+
+    Args: x: array. condlist: masks of the shape of x. funclist: functions of the whole of x, or scalars. args, kw: passed on to
+    them.
+    Returns: an array of the shape and dtype of x.
+
+    >>> x = fnp.array([-2.0, 0.5, 3.0])
+    >>> fnp.piecewise(x, [x < 0, x > 1], [-1.0, lambda v: v**2, 0.0])
+    Array([-1.,  0.,  9.], dtype=float32)
+    """
     v = as_value(x, "piecewise", "x")
     conditions: Any = condlist
     single = isinstance(condlist, Value) and condlist.shape == v.shape
@@ -120,11 +141,18 @@ def take(
 ) -> Any:  # fmt: skip
     """The elements (or slices along `axis`) that `indices` names, in its shape.
 
-    Args: a: array. indices: integers. axis: integer, or None for the flattened array. mode: out of range, see `x.at[i]`;
-    without one
-    IndexError. fill_value: for mode="fill". unique_indices, indices_are_sorted: promises that make no difference.
+    Args: a: array. indices: integers. axis: integer, or None for the flattened array. mode: what happens out of range, see
+    `x.at[i]`; without one IndexError. fill_value: for mode="fill". unique_indices, indices_are_sorted: promises that make no
+    difference. out: must be None.
 
-    >>> fnp.take(fnp.array([10, 20, 30]), fnp.array([2, 0]))
+    >>> fnp.take(fnp.array([10, 20, 30]), fnp.array([[2, 0], [1, 1]]))
+    Array([[30, 10],
+           [20, 20]], dtype=int64)
+    >>> fnp.take(fnp.array([[1, 2, 3], [4, 5, 6]]), fnp.array([2, 0]), axis=1)
+    Array([[3, 1],
+           [6, 4]], dtype=int64)
+    >>> fnp.take(fnp.array([10, 20, 30]), fnp.array([0, 7]), mode="fill", fill_value=-1)
+    Array([10, -1], dtype=int64)
     """
     check_unsupported("take", out=out)
     x = as_value(a, "take")
@@ -170,10 +198,15 @@ def take_along_axis(
 ) -> Any:
     """Elements along `axis` by an index array of the same rank: out[i, j] = arr[i, indices[i, j]] for axis 1.
 
-    Args: indices: integers; other axes broadcast with the array's. axis: None for the flattened array. mode, fill_value: out
-    of range, see
-    `x.at[i].get`. wrap_negative_indices=False: negative numbers are out of range.
+    Args: indices: integers; other axes broadcast with the array's. axis: None for the flattened array. mode, fill_value: what
+    happens
+    out of range, see `x.at[i].get`. wrap_negative_indices=False: negative numbers are out of range.
     Pairs with `fnp.argsort` and `fnp.argmax(..., keepdims=True)`.
+
+    >>> x = fnp.array([[3, 1, 2], [6, 5, 4]])
+    >>> fnp.take_along_axis(x, fnp.argsort(x, axis=1), axis=1)
+    Array([[1, 2, 3],
+           [4, 5, 6]], dtype=int64)
     """
     x, places, i = _checked_along("take_along_axis", arr, indices, axis)
     ones = [(*v.shape[:i], 1, *v.shape[i + 1 :]) for v in (x, places)]
@@ -197,7 +230,17 @@ def _not_in_place(name: str, inplace: Any) -> None:
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, inplace: bool = True, *, mode: Any = None) -> Any:
-    """A new array with `values` at the places that `indices` names along `axis`; call it with inplace=False."""
+    """A new array with `values` at the places that `indices` names along `axis`; call it with inplace=False.
+
+    Args: arr: array. indices: integers, of the same rank. values: broadcast to them. axis: integer, or None for the flattened
+    array.
+    mode: what happens out of range, see `x.at[i].set`. Raises: UsageError with inplace=True: arrays are immutable.
+
+    >>> x = fnp.array([[3, 1, 2], [6, 5, 4]])
+    >>> fnp.put_along_axis(x, fnp.argmax(x, axis=1, keepdims=True), 0, axis=1, inplace=False)
+    Array([[0, 1, 2],
+           [0, 5, 4]], dtype=int64)
+    """
     _not_in_place("put_along_axis", inplace)
     original = as_value(arr, "put_along_axis", "arr")
     x, places, i = _checked_along("put_along_axis", original, indices, axis)
@@ -206,7 +249,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, inplace: bool
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> Any:
-    """A new array with `v` (repeated as needed) at places of the flattened array; call it with inplace=False."""
+    """A new array with `v` (repeated as needed) at places of the flattened array; call it with inplace=False.
+
+    Raises: UsageError with inplace=True (`x.at[i].set(v)` does the same without it); IndexError out of range without a mode.
+
+    >>> fnp.put(fnp.zeros((2, 3), int), fnp.array([0, 4]), fnp.array([7, 8]), inplace=False)
+    Array([[7, 0, 0],
+           [0, 8, 0]], dtype=int64)
+    """
     _not_in_place("put", inplace)
     x = as_value(a, "put")
     places, values = ravel(as_value(ind, "put", "ind")), ravel(as_value(v, "put", "v"))
@@ -217,7 +267,15 @@ def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> 
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """A new array with `val` on the main diagonal; call it with inplace=False. wrap: go on below a tall matrix' square."""
+    """A new array with `val` on the main diagonal; call it with inplace=False. wrap: go on below a tall matrix' square.
+
+    Args: a: a matrix, or more axes of one extent. val: a scalar, or a vector that is repeated as needed.
+
+    >>> fnp.fill_diagonal(fnp.zeros((3, 3), int), fnp.array([1, 2, 3]), inplace=False)
+    Array([[1, 0, 0],
+           [0, 2, 0],
+           [0, 0, 3]], dtype=int64)
+    """
     _not_in_place("fill_diagonal", inplace)
     x = as_value(a, "fill_diagonal")
     if x.ndim < 2 or x.ndim > 2 and len(set(x.shape)) > 1:
@@ -233,7 +291,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """A new array with the values, repeated as needed, at the True places of the mask in order; call it with inplace=False."""
+    """A new array with the values, repeated as needed, at the True places of the mask in order; call it with inplace=False.
+
+    Raises: ShapeError where the mask has another number of elements than the array; UsageError with inplace=True.
+
+    >>> x = fnp.arange(5)
+    >>> fnp.place(x, x % 2 == 0, fnp.array([10, 20]), inplace=False)
+    Array([10,  1, 20,  3, 10], dtype=int64)
+    """
     _not_in_place("place", inplace)
     x, m = as_value(arr, "place", "arr"), ravel(as_bool(as_value(mask, "place", "mask")))
     values = ravel(as_value(vals, "place", "vals"))
@@ -253,7 +318,11 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """For each element the choice whose number is in `a`; all broadcast. mode: "raise", "wrap" or "clip" for other numbers."""
+    """For each element the choice whose number is in `a`; all broadcast. mode: "raise", "wrap" or "clip" for other numbers.
+
+    >>> fnp.choose(fnp.array([1, 0, 1]), [fnp.array([1, 2, 3]), fnp.array([10, 20, 30])])
+    Array([10,  2, 30], dtype=int64)
+    """
     check_unsupported("choose", out=out)
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(message(f"fnp.choose: got mode={mode!r}", "'raise', 'wrap' or 'clip'", "mode='clip'"))
@@ -277,11 +346,13 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
     """The indices of the elements that are not zero, one int64 array for each axis.
 
     Args: size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled with fill_value
-    (default 0; a
-    scalar or one for each axis).
-    Raises: ConcretizationTypeError for a traced array without size.
+    (default 0; a scalar or one for each axis).
+    Raises: ConcretizationTypeError for a traced array without size; ShapeError for a scalar.
 
-    >>> fnp.nonzero(fnp.array([0, 3, 0, 4]))
+    >>> fnp.nonzero(fnp.array([[0, 3], [4, 0]]))
+    (Array([0, 1], dtype=int64), Array([1, 0], dtype=int64))
+    >>> fg.jit(lambda x: fnp.nonzero(x, size=3, fill_value=-1))(fnp.array([0, 3, 0, 4]))
+    (Array([ 1,  3, -1], dtype=int64),)
     """
     x = as_value(a, "nonzero")
     if x.ndim == 0:
@@ -309,12 +380,21 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
 
 
 def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """The indices of the elements of the flattened array that are not zero; size and fill_value as in `nonzero`."""
+    """The indices of the elements of the flattened array that are not zero; size and fill_value as in `nonzero`.
+
+    >>> fnp.flatnonzero(fnp.array([[0, 3], [4, 0]]))
+    Array([1, 2], dtype=int64)
+    """
     return nonzero(ravel(as_value(a, "flatnonzero")), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """The indices of the elements that are not zero, one row each; size and fill_value as in `nonzero`."""
+    """The indices of the elements that are not zero, one row each; size and fill_value as in `nonzero`.
+
+    >>> fnp.argwhere(fnp.array([[0, 3], [4, 0]]))
+    Array([[0, 1],
+           [1, 0]], dtype=int64)
+    """
     x = as_value(a, "argwhere")
     if x.ndim == 0:
         return argwhere(reshape(x, (1,)), size=size, fill_value=fill_value)[:, :0]
@@ -324,7 +404,12 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 
 def compress(condition: Any, a: Any, axis: Any = None, *, size: Any = None, fill_value: Any = 0, out: Any = None) -> Any:
     """The slices along `axis` (None: the elements) where the vector `condition` is True; size as in `nonzero`, filled with
-    fill_value."""
+    fill_value.
+
+    >>> fnp.compress(fnp.array([True, False, True]), fnp.array([[1, 2, 3], [4, 5, 6]]), axis=1)
+    Array([[1, 3],
+           [4, 6]], dtype=int64)
+    """
     check_unsupported("compress", out=out)
     x = as_value(a, "compress")
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "compress"))
@@ -345,7 +430,12 @@ def _kept(x: Value, mask: Value, axis: int, size: Any, fill_value: Any, name: st
 
 
 def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) -> Any:
-    """The elements of the flattened array where the condition is not zero; size as in `nonzero`, filled with fill_value."""
+    """The elements of the flattened array where the condition is not zero; size as in `nonzero`, filled with fill_value.
+
+    >>> x = fnp.array([[1, 2], [3, 4]])
+    >>> fnp.extract(x > 2, x)
+    Array([3, 4], dtype=int64)
+    """
     return _kept(
         ravel(as_value(arr, "extract", "arr")),
         ravel(as_bool(as_value(condition, "extract", "condition"))),
@@ -357,7 +447,16 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
 
 
 def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool = False) -> Any:
-    """The array without the slices along `axis` that `obj` (integers, a slice, a mask; known while tracing) names."""
+    """The array without the slices along `axis` that `obj` (integers, a slice, a mask; known while tracing) names.
+
+    Args: axis: integer, or None for the flattened array. assume_unique_indices: a promise that makes no difference.
+
+    >>> fnp.delete(fnp.array([10, 20, 30, 40]), fnp.array([0, 2]))
+    Array([20, 40], dtype=int64)
+    >>> fnp.delete(fnp.array([[1, 2, 3], [4, 5, 6]]), 1, axis=1)
+    Array([[1, 3],
+           [4, 6]], dtype=int64)
+    """
     x = as_value(arr, "delete", "arr")
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "delete"))
     n = x.shape[i]
@@ -367,7 +466,17 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """The array with `values` put before the places that `obj` (integers or a slice, known while tracing) names along `axis`."""
+    """The array with `values` put before the places that `obj` (integers or a slice, known while tracing) names along `axis`.
+
+    Args: axis: integer, or None for the flattened array. values: broadcast to the new places, in the dtype of the array.
+    Raises: IndexError out of range.
+
+    >>> fnp.insert(fnp.array([1, 2, 3]), 1, 9)
+    Array([1, 9, 2, 3], dtype=int64)
+    >>> fnp.insert(fnp.array([[1, 2], [3, 4]]), 1, fnp.array([8, 9]), axis=1)
+    Array([[1, 8, 2],
+           [3, 9, 4]], dtype=int64)
+    """
     x = as_value(arr, "insert", "arr")
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "insert"))
     n = x.shape[i]
@@ -400,14 +509,26 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Numbers of elements of a flattened array -> an index array for each axis of `shape`. Numbers out of range go to the
-    nearest element."""
+    """Numbers of elements of a flattened array -> an index array for each axis of `shape`; negative ones count from the end.
+
+    Raises: ValueError for numbers out of range where they are known; in a traced function they go to the nearest element.
+
+    >>> fnp.unravel_index(fnp.array([1, 5]), (2, 3))
+    (Array([0, 1], dtype=int64), Array([1, 2], dtype=int64))
+    """
     number = as_value(indices, "unravel_index", "indices")
     extents = shape_of(shape, "unravel_index")
     if number.dtype not in dt.INTEGERS:
         raise TypeError(message(f"fnp.unravel_index: got {number.aval.str_short()}", "integers", "indices.astype(int)"))
     number = ew.convert(number, dt.int64)
     total = np.int64(np.prod(extents, dtype=np.int64))
+    known = _numbers_of(number)
+    if known is not None and ((known < -total) | (known >= total)).any():
+        raise ValueError(
+            message(
+                f"fnp.unravel_index: got a number out of range for shape {extents}", f"{-total} to {total - 1}", "fnp.clip first"
+            )
+        )
     number = ew.select_n(ew.lt(number, np.int64(0)), number, ew.add(number, total))
     number = ew.max(ew.min(number, np.int64(max(int(total) - 1, 0))), np.int64(0))
     out = []
@@ -422,6 +543,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
 
     mode: "raise" (needs numbers that are known; otherwise as "clip"), "clip" or "wrap". order: "C" or "F". dtype: int64
     without one.
+
+    >>> fnp.ravel_multi_index((fnp.array([0, 1]), fnp.array([1, 2])), (2, 3))
+    Array([1, 5], dtype=int64)
     """
     extents = shape_of(dims, "ravel_multi_index", "dims")
     places = [ew.convert(as_value(i, "ravel_multi_index", "multi_index"), dt.int64) for i in multi_index]
@@ -454,7 +578,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
 
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Index vectors as an open grid: x[fnp.ix_([0, 2], [1, 3])] takes those rows and columns. Boolean vectors name their True
-    places."""
+    places.
+
+    >>> x = fnp.arange(9).reshape(3, 3)
+    >>> x[fnp.ix_([0, 2], [0, 1])]
+    Array([[0, 1],
+           [6, 7]], dtype=int64)
+    """
     out = []
     for k, a in enumerate(args):
         v = as_value(np.asarray(a) if isinstance(a, (list, tuple)) else a, "ix_", "args")

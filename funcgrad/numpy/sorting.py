@@ -44,7 +44,11 @@ def sort(a: Any, axis: Any = -1, *, kind: Any = None, order: Any = None, stable:
     Args: kind: NumPy's names are accepted; `stable` decides. order: must be None. descending: largest (and NaN) first.
     Complex numbers are ordered by real, then imaginary part.
 
-    >>> fnp.sort(fnp.array([3, 1, 2]))
+    >>> fnp.sort(fnp.array([3.0, fnp.nan, 1.0, 2.0]))
+    Array([ 1.,  2.,  3., nan], dtype=float32)
+    >>> fnp.sort(fnp.array([[3, 1], [2, 4]]), axis=0, descending=True)
+    Array([[3, 4],
+           [2, 1]], dtype=int64)
     """
     _check("sort", kind, order)
     x, i = _along(as_value(a, "sort"), axis, "sort")
@@ -64,7 +68,13 @@ def argsort(
 ) -> Any:
     """The indices that sort along `axis`; equal elements keep their order. dtype: of the indices, int64 without one.
 
-    >>> fnp.argsort(fnp.array([3, 1, 2]))
+    Args: kind, order, stable, descending: as in `sort`.
+
+    >>> x = fnp.array([3, 1, 2])
+    >>> fnp.argsort(x), x[fnp.argsort(x)]
+    (Array([1, 2, 0], dtype=int64), Array([1, 2, 3], dtype=int64))
+    >>> fnp.argsort(x, descending=True)
+    Array([0, 2, 1], dtype=int64)
     """
     _check("argsort", kind, order)
     x, i = _along(as_value(a, "argsort"), axis, "argsort")
@@ -76,7 +86,11 @@ def argsort(
 
 
 def sort_complex(a: Any) -> Any:
-    """The elements of the last axis sorted, as complex numbers."""
+    """The elements of the last axis sorted (by real, then imaginary part), as complex numbers.
+
+    >>> fnp.sort_complex(fnp.array([2 + 1j, 1 - 1j, 2 - 1j]))
+    Array([1.-1.j, 2.-1.j, 2.+1.j], dtype=complex64)
+    """
     x = sort(as_value(a, "sort_complex"))
     return (
         x
@@ -86,7 +100,14 @@ def sort_complex(a: Any) -> Any:
 
 
 def lexsort(keys: Any, axis: Any = -1) -> Any:
-    """The indices that sort by several keys, the last one first. keys: sequence of arrays of one shape, or one array."""
+    """The indices that sort by several keys, the last one first. keys: sequence of arrays of one shape, or one array.
+
+    Raises: ShapeError for keys of different shapes.
+
+    >>> surname, first = fnp.array([2, 1, 2]), fnp.array([3, 9, 1])
+    >>> fnp.lexsort((first, surname))
+    Array([1, 2, 0], dtype=int64)
+    """
     rows = [as_value(k, "lexsort", "keys") for k in keys]
     if not rows or len({k.shape for k in rows}) > 1:
         raise ShapeError(
@@ -111,14 +132,24 @@ def _kth(name: str, kth: Any, n: int) -> int:
 
 
 def partition(a: Any, kth: Any, axis: Any = -1) -> Any:
-    """The element that sorting would put at `kth` is there, smaller ones before it, others after: here all are sorted."""
+    """The element that sorting would put at `kth` is there, smaller ones before it, others after: here all are sorted.
+
+    Args: a: array. kth: an integer, known while tracing. axis: integer, or None for the flattened array.
+
+    >>> fnp.partition(fnp.array([5, 1, 4, 2]), 1)
+    Array([1, 2, 4, 5], dtype=int64)
+    """
     x, i = _along(as_value(a, "partition"), axis, "partition")
     _kth("partition", kth, x.shape[i])
     return sort(x, i)
 
 
 def argpartition(a: Any, kth: Any, axis: Any = -1) -> Any:
-    """The indices that partition the array around `kth`: here those that sort it."""
+    """The indices that partition the array around `kth`: here those that sort it. Arguments as in `partition`.
+
+    >>> fnp.argpartition(fnp.array([5, 1, 4, 2]), 1)
+    Array([1, 3, 2, 0], dtype=int64)
+    """
     x, i = _along(as_value(a, "argpartition"), axis, "argpartition")
     _kth("argpartition", kth, x.shape[i])
     return argsort(x, i)
@@ -134,7 +165,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     accepted; they differ in speed there, never in the result.
     NaN goes to the end.
 
-    >>> fnp.searchsorted(fnp.array([1, 3, 5]), 3)
+    >>> fnp.searchsorted(fnp.array([1, 3, 3, 5]), fnp.array([0, 3, 9]))
+    Array([0, 1, 4], dtype=int64)
+    >>> fnp.searchsorted(fnp.array([1, 3, 3, 5]), 3, side="right")
+    Array(3, dtype=int64)
     """
     if side not in ("left", "right"):
         raise UsageError(message(f"fnp.searchsorted: got side={side!r}", "'left' or 'right'", "side='left'"))
@@ -180,9 +214,15 @@ def _before(x: Any, y: Any, or_equal: bool) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: Any = None) -> Any:
-    """The number of the bin of each element of x. bins: sorted vector, up or down. right: bins are closed at the right.
+    """The number of the bin of each element of x, int64. bins: sorted vector, up or down. right: bins are closed at the right.
 
-    With ascending bins, i such that bins[i-1] <= x < bins[i] (right=True: bins[i-1] < x <= bins[i]).
+    With ascending bins, i such that bins[i-1] <= x < bins[i] (right=True: bins[i-1] < x <= bins[i]). method: as in
+    `searchsorted`.
+
+    >>> fnp.digitize(fnp.array([0.5, 1.0, 9.0]), fnp.array([0.0, 1.0, 2.0]))
+    Array([1, 2, 3], dtype=int64)
+    >>> fnp.digitize(fnp.array([0.5, 1.0, 9.0]), fnp.array([0.0, 1.0, 2.0]), right=True)
+    Array([1, 1, 3], dtype=int64)
     """
     v, edges = common_dtype(as_value(x, "digitize", "x"), as_value(bins, "digitize", "bins"))
     if edges.ndim != 1:
