@@ -13,9 +13,9 @@ from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.nn.activations import inexact, real_float
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
 from funcgrad.numpy._promote import as_value, binary, broadcast_value, cast, common_inexact, common_shape
+from funcgrad.numpy.means import mean as _mean
 from funcgrad.numpy.reductions import keep, masked
 from funcgrad.numpy.reductions import mask_for as _mask_for
-from funcgrad.numpy.reductions import mean as _mean
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
 from funcgrad.ops.reduce import reduce_max, reduce_sum

@@ -19,6 +19,7 @@ from funcgrad.numpy import (
     cumulative,
     diagonals,
     dtypes,
+    edit,
     einstein,
     elementwise,
     fft,
@@ -30,8 +31,11 @@ from funcgrad.numpy import (
     join,
     linalg,
     logarithms,
+    means,
     methods,
     namespace_info,
+    nonzeros,
+    numbering,
     operators,
     padding,
     polynomials,
@@ -57,6 +61,7 @@ from funcgrad.numpy.creation import *
 from funcgrad.numpy.cumulative import *
 from funcgrad.numpy.diagonals import *
 from funcgrad.numpy.dtypes import *
+from funcgrad.numpy.edit import *
 from funcgrad.numpy.einstein import *
 from funcgrad.numpy.elementwise import *
 from funcgrad.numpy.files import *
@@ -66,7 +71,10 @@ from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
 from funcgrad.numpy.logarithms import *
+from funcgrad.numpy.means import *
 from funcgrad.numpy.namespace_info import *
+from funcgrad.numpy.nonzeros import *
+from funcgrad.numpy.numbering import *
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.ranges import *
@@ -107,7 +115,11 @@ __all__ += namespace_info.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += reductions.__all__
+__all__ += means.__all__
 __all__ += selection.__all__
+__all__ += numbering.__all__
+__all__ += edit.__all__
+__all__ += nonzeros.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__
 __all__ += statistics.__all__

@@ -49,6 +49,12 @@ def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:
     return (static_int(x, name, arg),)
 
 
+def concrete(x: Value) -> Any:
+    """The np.ndarray of a value that has its numbers, or None."""
+    known = x.concrete() if isinstance(x, Tracer) else x
+    return None if known is None else np.asarray(known)
+
+
 def static_array(x: Any, name: str, arg: str) -> np.ndarray:
     """The numbers of an argument that must be known while tracing."""
     if isinstance(x, Tracer):

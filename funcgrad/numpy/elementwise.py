@@ -8,8 +8,8 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, message
-from funcgrad.numpy._promote import as_value, broadcast_value, check_unsupported, scalar_array
-from funcgrad.numpy._table import binary_float, binary_ufunc, unary_float, unary_same
+from funcgrad.numpy._promote import as_value, broadcast_value, check_unsupported, operand, scalar_array
+from funcgrad.numpy._table import binary_float, binary_ufunc, unary_float, unary_same, wrong_dtype
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.trace.value import Value, aval_of
@@ -117,8 +117,10 @@ def negative(*args: Any, out: Any = None, where: Any = None) -> Any:
     >>> fnp.negative(fnp.array([1.5, -2.0]))
     Array([-1.5,  2. ], dtype=float32)
     """
-    x = _only("negative", args, out, where)
-    return _negative(x)
+    x = operand(_only("negative", args, out, where), "negative", "x")
+    if aval_of(x).dtype not in dt.NUMBERS:
+        raise wrong_dtype("negative", x, dt.NUMBERS, "~x, or x.astype(int)")
+    return ew.neg(x)
 
 
 def _only(name: str, args: tuple[Any, ...], out: Any, where: Any) -> Any:
@@ -129,7 +131,6 @@ def _only(name: str, args: tuple[Any, ...], out: Any, where: Any) -> Any:
     return args[0]
 
 
-_negative = unary_same("negative", ew.neg, "-x.", "1", "Array(-1, dtype=int64, weak_type=True)")
 absolute = unary_same(
     "absolute",
     ew.abs,
@@ -194,13 +195,22 @@ rint = unary_same(
 )
 
 
-def _trunc(x: Any) -> Any:
-    return ew.select_n(ew.lt(x, like(x, 0)), ew.floor(x), ew.ceil(x))
+def trunc(x: Any) -> Any:
+    """x without its fraction: rounded towards 0.
 
+    Args: x: array or scalar of real numbers. Returns: an array of the shape and dtype of x.
 
-trunc = _round_like(
-    "trunc", _trunc, "x without its fraction: rounded towards 0.", "fnp.array([1.7, -1.7])", "Array([ 1., -1.], dtype=float32)"
-)
+    >>> fnp.trunc(fnp.array([1.7, -1.7]))
+    Array([ 1., -1.], dtype=float32)
+    """
+    v = operand(x, "trunc", "x")
+    dtype = aval_of(v).dtype
+    if dtype in dt.INTEGERS | dt.BOOLS:
+        return _same_value(v)
+    if dtype not in dt.FLOATS:
+        raise wrong_dtype("trunc", v, dt.REALS, "x.real")
+    return ew.select_n(ew.lt(v, like(v, 0)), ew.floor(v), ew.ceil(v))
+
 
 # --- complex parts ----------------------------------------------------------------------------------------------------
 

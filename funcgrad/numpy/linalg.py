@@ -34,8 +34,9 @@ from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.arrange import unstack
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
+from funcgrad.numpy.means import root
 from funcgrad.numpy.reductions import any as any_
-from funcgrad.numpy.reductions import keep, root
+from funcgrad.numpy.reductions import keep
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
 from funcgrad.numpy.reductions import sum as sum_

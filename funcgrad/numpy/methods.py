@@ -15,13 +15,15 @@ from funcgrad.numpy import (
     cumulative,
     diagonals,
     elementwise,
+    means,
+    nonzeros,
     reductions,
     selection,
     sorting,
     structure,
 )
 from funcgrad.numpy import contract as products
-from funcgrad.numpy.operators import concrete
+from funcgrad.numpy._axes import concrete
 from funcgrad.trace.value import Value
 
 # name -> function whose first argument is the array
@@ -41,9 +43,9 @@ FORWARDED = {
     "diagonal": diagonals.diagonal,
     "dot": products.dot,
     "max": reductions.max,
-    "mean": reductions.mean,
+    "mean": means.mean,
     "min": reductions.min,
-    "nonzero": selection.nonzero,
+    "nonzero": nonzeros.nonzero,
     "partition": sorting.partition,
     "prod": reductions.prod,
     "ptp": reductions.ptp,
@@ -53,12 +55,12 @@ FORWARDED = {
     "searchsorted": sorting.searchsorted,
     "sort": sorting.sort,
     "squeeze": structure.squeeze,
-    "std": reductions.std,
+    "std": means.std,
     "sum": reductions.sum,
     "swapaxes": structure.swapaxes,
     "take": selection.take,
     "trace": diagonals.trace,
-    "var": reductions.var,
+    "var": means.var,
 }
 
 

@@ -1,6 +1,8 @@
 """What the Python array API standard asks of a namespace beside its functions: its version and `__array_namespace_info__()`.
 
 The standard: https://data-apis.org/array-api/latest/API_specification/inspection.html
+
+    __array_api_version__    the version of the standard, a text
 """
 
 from typing import Any

@@ -24,6 +24,7 @@ from funcgrad.core.errors import (
     message,
 )
 from funcgrad.numpy import arithmetic, compare, contract, elementwise, integers
+from funcgrad.numpy._axes import concrete
 from funcgrad.numpy._promote import NOT_FOREIGN
 from funcgrad.numpy.at import At
 from funcgrad.numpy.index import read
@@ -85,12 +86,6 @@ _COMPARISONS = {
 }
 
 # --- to Python --------------------------------------------------------------------------------------------------------------
-
-
-def concrete(x: Value) -> Any:
-    """The np.ndarray of a value that has its numbers, or None."""
-    known = x.concrete() if isinstance(x, Tracer) else x
-    return None if known is None else np.asarray(known)
 
 
 def _one(x: Value, what: str) -> Any:

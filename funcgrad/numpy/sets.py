@@ -11,12 +11,11 @@ import numpy as np
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._axes import concrete, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import equal
 from funcgrad.numpy.cumulative import diff
 from funcgrad.numpy.elementwise import divide
-from funcgrad.numpy.operators import concrete
 from funcgrad.numpy.ranges import linspace
 from funcgrad.numpy.reductions import max, min, sum
 from funcgrad.numpy.selection import where

@@ -16,7 +16,8 @@ from funcgrad.numpy.cumulative import cumprod, cumsum
 from funcgrad.numpy.diagonals import diagonal
 from funcgrad.numpy.elementwise import conj, divide, maximum, multiply, sqrt, subtract
 from funcgrad.numpy.join import concatenate
-from funcgrad.numpy.reductions import argmax, argmin, average, keep, max, mean, min, prod, root, sum
+from funcgrad.numpy.means import average, mean, root
+from funcgrad.numpy.reductions import argmax, argmin, keep, max, min, prod, sum
 from funcgrad.numpy.selection import take_along_axis, where
 from funcgrad.numpy.structure import atleast_2d, expand_dims, matrix_transpose, moveaxis, reshape
 from funcgrad.ops import elementwise as ew

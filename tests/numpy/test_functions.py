@@ -36,7 +36,7 @@ quantile(V,0.3,method='higher')  quantile(V,0.3,method='midpoint')
 nansum(N)  nansum(N,0)  nanprod(N,1)  nanmax(N,1)  nanmin(N,0)  nanmean(N,1)  nanstd(N,1)  nanvar(N,1)  nanargmax(N,1)  nanargmin(N,1)  nancumsum(N,1)  nancumprod(N,0)
 nanmedian(N,1)  nanquantile(N,0.3,axis=1)  nanpercentile(N,30,axis=1)
 diff(V)  diff(A,2,0)  diff(C,axis=1)  diff(T,axis=0)  diff(V,prepend=1.0,append=V[:2])  ediff1d(A)  ediff1d(V,to_begin=0.0,to_end=np.array([1.0,2.0]))
-gradient(V)  gradient(V,2.0)  gradient(V,np.array([0.,1.,3.,4.,7.,8.]))  trapezoid(B)  trapezoid(B,axis=1)  trapezoid(V,np.arange(6.0)**2)  trapezoid(A,dx=0.5)
+gradient(V)  gradient(V,edge_order=2)  gradient(A,0.5,axis=1,edge_order=2)  gradient(V,np.array([0.,1.,3.,4.,7.,8.]),edge_order=2)  gradient(V,2.0)  gradient(V,np.array([0.,1.,3.,4.,7.,8.]))  trapezoid(B)  trapezoid(B,axis=1)  trapezoid(V,np.arange(6.0)**2)  trapezoid(A,dx=0.5)
 cov(A)  cov(V,V**2)  cov(A,rowvar=False,ddof=0)  corrcoef(A)  cov(A,fweights=np.arange(1,5),aweights=np.arange(1.0,5))
 """
 STRUCTURE = """
@@ -174,3 +174,9 @@ def test_geomspace_hits_its_ends():
     x = fnp.geomspace(3.7, 1234.5, 7)
     assert x[0] == fnp.float32(3.7) and x[-1] == fnp.float32(1234.5)
     assert np.isnan(fnp.geomspace(1.0, -8.0, 3)[1])  # of two signs
+
+
+def test_unravel_index_out_of_range():
+    with pytest.raises(ValueError, match="out of range for"):
+        fnp.unravel_index(np.array([1, 6]), (2, 3))
+    assert [int(i) for i in fnp.unravel_index(-1, (2, 3))] == [1, 2]
