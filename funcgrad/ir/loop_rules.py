@@ -79,6 +79,11 @@ class Dot:
 
 
 @dataclass(frozen=True)
+class Convolution:
+    """conv_general_dilated, with that operator's params (ops/convolution.py)."""
+
+
+@dataclass(frozen=True)
 class Inline:
     """`fn(*args, **params)`, a function of other operators, traced in its place."""
 

@@ -16,6 +16,7 @@ from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.loops.carried import carried
 from funcgrad.loops.contract import dot_general, reduce_node
 from funcgrad.loops.control import lower_control
+from funcgrad.loops.convolution import convolution
 from funcgrad.loops.graph import Arg, Graph, Node, Number, Random, Ref, Region
 from funcgrad.loops.program import View as ArrayView
 from funcgrad.loops.templates import (
@@ -294,6 +295,11 @@ class Lowering:
         out = eqn.outputs[0]
         self.env[out] = dot_general(self.graph, a, b, ((ka, kb), (ba, bb)), out.aval.dtype, self.permuted.get(out))
 
+    def convolution(self, eqn: Eqn, rule: rules.Convolution) -> None:
+        x, y = (self.array(v) for v in eqn.inputs)
+        out = eqn.outputs[0]
+        self.env[out] = convolution(self.graph, x, y, eqn.params, out.aval.shape, out.aval.dtype)
+
     def host(self, eqn: Eqn, rule: Any) -> None:
         args = [self.value(x) for x in eqn.inputs]
         literals = tuple([a.dtype.type(a.value) if a.__class__ is Number else None for a in args])
@@ -380,6 +386,7 @@ _RULES: dict[type, Callable[[Lowering, Eqn, Any], None]] = {
     rules.Assemble: Lowering.assemble,
     rules.Scatter: Lowering.scatter,
     rules.Dot: Lowering.dot,
+    rules.Convolution: Lowering.convolution,
     rules.Host: Lowering.host,
     rules.Loop: Lowering.control,
     rules.Fence: Lowering.fence,

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad.core.cache import weak_memo
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from funcgrad.ir.loop_rules import Assemble, Dot, Indexed, Loop, Pointwise, Reduce, View
+from funcgrad.ir.loop_rules import Assemble, Convolution, Dot, Indexed, Loop, Pointwise, Reduce, View
 
 Simplify = Callable[[Jaxpr], Jaxpr]
 Made = tuple[list[Eqn], Eqn | None, dict[Var, Atom]]  # equations before it, what is left of it, outputs that are other atoms
@@ -124,7 +124,7 @@ def _pays(eqn: Eqn, certain: bool) -> bool:
         if kind is Indexed and not certain:
             return False
         return sum([v.aval.size for v in eqn.outputs]) <= sum([x.aval.size for x in eqn.inputs])
-    return certain or kind in (Reduce, Dot)
+    return certain or kind in (Reduce, Dot, Convolution)
 
 
 def _copies(eqns: Sequence[Eqn], env: dict[Var, Atom]) -> list[Eqn]:
