@@ -26,6 +26,10 @@ class Library:
         return self.top.jit
 
     @property
+    def lax(self) -> Any:
+        return self.top.lax
+
+    @property
     def value_and_grad(self) -> Any:
         return self.top.value_and_grad
 

@@ -6,10 +6,11 @@ DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch,
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._precision import Precision
+from funcgrad.ops.convolution import ConvDimensionNumbers
 from funcgrad.ops.index import GatherDimensionNumbers, ScatterDimensionNumbers
 
 __all__ = [
@@ -60,14 +61,6 @@ class GatherScatterMode(enum.Enum):
         if s in names:
             return GatherScatterMode(names[s])
         raise UsageError(message(f"GatherScatterMode.from_any: got {s!r}", ", ".join(names), "mode='clip'"))
-
-
-class ConvDimensionNumbers(NamedTuple):
-    """The places of batch, feature and spatial axes in the operands and the result of a convolution."""
-
-    lhs_spec: tuple[int, ...]
-    rhs_spec: tuple[int, ...]
-    out_spec: tuple[int, ...]
 
 
 @dataclass(frozen=True)

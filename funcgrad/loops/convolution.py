@@ -16,15 +16,16 @@ Gaps between the elements of the left operand (lhs_dilation) are not filled with
 its own with every so manieth tap, and is a convolution without gaps.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import gcd, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.loops.contract import BLAS_DTYPES, dot_general, reduce_node
-from funcgrad.loops.graph import Graph, Node, Number, Ref, Region
-from funcgrad.loops.templates import cast_template, copy_template, fold_template, mul_template
+from funcgrad.loops.graph import Graph, Ref
+from funcgrad.loops.named import Named, assembled, copied, zeros
+from funcgrad.loops.templates import cast_template, fold_template, mul_template
 from funcgrad.loops.views import Strided, reshape_strides
 
 LARGEST = 1 << 28  # bytes of windows that are copied at once
@@ -46,41 +47,6 @@ class Axis(NamedTuple):
     def span(self) -> int:
         """The extent that all windows cover together."""
         return (self.places - 1) * self.stride + (self.taps - 1) * self.dilation + 1
-
-
-class Named(NamedTuple):
-    """A view and the names of its axes."""
-
-    v: Strided
-    names: tuple[str, ...]
-
-    def order(self, names: Sequence[str]) -> "Named":
-        return Named(self.v.transpose([self.names.index(a) for a in names]), tuple(names))
-
-    def extent(self, name: str) -> int:
-        return self.v.shape[self.names.index(name)]
-
-    def stride(self, name: str) -> int:
-        return self.v.strides[self.names.index(name)]
-
-    def axis(self, name: str, shape: Sequence[int], strides: Sequence[int], names: Sequence[str]) -> "Named":
-        """With other axes in the place of one."""
-        i, v = self.names.index(name), self.v
-        out = Strided(
-            v.node, v.offset, (*v.shape[:i], *shape, *v.shape[i + 1 :]), (*v.strides[:i], *strides, *v.strides[i + 1 :])
-        )
-        return Named(out, (*self.names[:i], *names, *self.names[i + 1 :]))
-
-    def split(self, name: str, groups: int) -> "Named":
-        """Axis `name` as (g, name)."""
-        n, s = self.extent(name), self.stride(name)
-        return self.axis(name, (groups, n // groups), (s * (n // groups), s), ("g", name))
-
-    def cut(self, name: str, start: int, stop: int, step: int = 1) -> "Named":
-        lows, highs, steps = [0] * self.v.ndim, list(self.v.shape), [1] * self.v.ndim
-        i = self.names.index(name)
-        lows[i], highs[i], steps[i] = start, stop, step
-        return Named(self.v.slice(lows, highs, steps), self.names)
 
 
 def convolution(graph: Graph, x: Strided, y: Strided, params: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype) -> Strided:
@@ -127,44 +93,6 @@ def _cast(graph: Graph, v: Strided, dtype: np.dtype) -> Strided:
     return graph.map(v.shape, dtype, cast_template(v.node.dtype, dtype), (Ref(v.node, v.offset, v.strides),)).view()
 
 
-# --- arrays made of regions -----------------------------------------------------------------------------------------
-
-
-def _assembled(
-    graph: Graph, like: Named, dtype: np.dtype, fill: bool, parts: list[tuple[Callable[[Named], Named], Named]]
-) -> Named:
-    """An array of the shape and names of `like`, of zeros if it is to be filled, and then the parts in their places."""
-    node = Node(graph, "assemble", like.v.shape, dtype)
-    regions = []
-    if fill:
-        regions.append(Region(node.shape, 0, node.strides, Number(dtype.type(0), dtype)))
-    for place, part in parts:
-        to = place(Named(node.view(), like.names)).v
-        part = part.order(like.names)
-        if 0 not in to.shape:
-            regions.append(Region(to.shape, to.offset, to.strides, Ref(part.v.node, part.v.offset, part.v.strides)))
-    node.regions, node.must = tuple(regions), True
-    node.args = tuple([r.arg for r in regions])
-    for region in regions:
-        if region.arg.__class__ is Ref:
-            region.arg.node.uses.append((node, region.arg, region.shape))
-    return Named(node.view(), like.names)
-
-
-def _copied(graph: Graph, x: Named, names: Sequence[str]) -> Named:
-    """The elements in memory of their own with the axes in this order. No kernel does this and something else, so that what is
-    copied lives no longer than the product that reads it."""
-    x.v.node.must = True
-    x = x.order(names)
-    return _assembled(graph, x, x.v.node.dtype, False, [(lambda v: v, x)])
-
-
-def _shaped(graph: Graph, shape: Sequence[int], names: Sequence[str], dtype: np.dtype) -> Named:
-    """Zeros."""
-    zero = Number(dtype.type(0), dtype)
-    return Named(graph.map(tuple(shape), dtype, copy_template(dtype), (zero,)).view(), tuple(names))
-
-
 # --- gaps -------------------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +103,7 @@ def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.
     names = ["n", *_numbered("p", axes), "g", "o"]
     shape = [sizes[name] for name in names]
     if 0 in shape or 0 in y.v.shape or 0 in x.v.shape:
-        return _shaped(graph, shape, names, dtype)
+        return zeros(graph, shape, names, dtype)
     for i, a in enumerate(axes):
         if a.gap > 1 and a.stride == 1 and x.extent(f"s{i}") > 1:
             return _by_residues(
@@ -204,7 +132,7 @@ def _by_residues(graph: Graph, x: Named, y: Named, axes: list[Axis], i: int, dty
         inner = [*axes[:i], Axis(places, taps, 1, low, 1, a.dilation // common), *axes[i + 1 :]]
         part = _without_gaps(graph, x, y.cut(f"k{i}", first, a.taps, step), inner, dtype)
         parts.append((lambda v, r=r: v.cut(f"p{i}", r, a.places, a.gap), part))
-    return _assembled(graph, like, dtype, not complete, parts)
+    return assembled(graph, like, dtype, not complete, parts)
 
 
 # --- the three ways -----------------------------------------------------------------------------------------------------
@@ -220,10 +148,10 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) 
     channel = min("cn", key=lambda a: (x.extent(a) == 1, abs(x.stride(a)), a == "n"))
     last = spatial[-1] if spatial else None
     planar = last is not None and x.stride(last) == 1 and x.extent(last) > 1 and x.extent(channel) < SMALL_CHANNEL
-    copied = g * n * c * prod([a.places * a.taps for a in axes]) * dtype.itemsize
+    size = g * n * c * prod([a.places * a.taps for a in axes]) * dtype.itemsize
     whole = all([a.taps == a.stride == a.gap == 1 and not a.low and a.span <= x.extent(f"s{i}") for i, a in enumerate(axes)])
-    if copied > LARGEST and (n > 1 or c > 1) and not whole:
-        return _in_turns(graph, x, y, axes, dtype, -(-copied // LARGEST))
+    if size > LARGEST and (n > 1 or c > 1) and not whole:
+        return _in_turns(graph, x, y, axes, dtype, -(-size // LARGEST))
     if planar and not whole:
         order = ["n", "g", "c", *spatial]
         return _patches(graph, _padded(graph, x, axes, order), y, axes, dtype, channel, True)
@@ -233,7 +161,7 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) 
     order = [other, *spatial, "g", channel]
     x = _padded(graph, x, axes, order)
     if x.stride(channel) != 1:
-        x = _copied(graph, x, order)
+        x = copied(graph, x, order)
     a = axes[-1] if axes else None
     rows = n * prod([b.places for b in axes[:-1]])
     if a is not None and a.dilation == 1 and x.extent(channel) * 2 >= SMALL_CHANNEL:
@@ -267,8 +195,7 @@ def _padded(graph: Graph, x: Named, axes: list[Axis], order: Sequence[str]) -> N
             v = v.cut(*cut)
         return v
 
-    like = Named(Strided(x.v.node, 0, tuple([shape[name] for name in order]), (0,) * len(order)), tuple(order))
-    return _assembled(graph, like, x.v.node.dtype, True, [(place, x)] if 0 not in x.v.shape else [])
+    return assembled(graph, x.grown(shape, order), x.v.node.dtype, True, [(place, x)] if 0 not in x.v.shape else [])
 
 
 def _windows(x: Named, axes: Sequence[Axis], which: Sequence[int]) -> Named:
@@ -305,15 +232,15 @@ def _patches(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype
     x = _windows(x, axes, range(len(axes)))
     places, taps = _numbered("p", axes), _numbered("k", axes)
     if planar and axes[-1].places >= axes[-1].taps:  # an image at a time
-        x = _copied(graph, x, ["n", "g", "c", *taps, *places])
+        x = copied(graph, x, ["n", "g", "c", *taps, *places])
         return _contract(graph, x, y, ["c", *taps], places, ["n", "g"], ["n", "g", "o", *places], dtype)
     if planar:
-        x = _copied(graph, x, ["g", "n", *places, "c", *taps])
+        x = copied(graph, x, ["g", "n", *places, "c", *taps])
         return _contract(graph, x, y, ["c", *taps], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
     if channel == "c":
-        x = _copied(graph, x, ["g", "n", *places, *taps, "c"])
+        x = copied(graph, x, ["g", "n", *places, *taps, "c"])
         return _contract(graph, x, y, [*taps, "c"], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
-    x = _copied(graph, x, ["g", "c", *taps, *places, "n"])
+    x = copied(graph, x, ["g", "c", *taps, *places, "n"])
     return _contract(graph, x, y, ["c", *taps], [*places, "n"], ["g"], [*places, "n", "g", "o"], dtype)
 
 
@@ -324,11 +251,11 @@ def _strips(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype,
     x = _windows(x, axes, range(last)).cut(f"s{last}", 0, axes[last].span)
     places, taps, strip = _numbered("p", axes[:-1]), _numbered("k", axes[:-1]), f"s{last}"
     if channel == "c":
-        x = _copied(graph, x, ["g", "n", *places, strip, *taps, "c"])
+        x = copied(graph, x, ["g", "n", *places, strip, *taps, "c"])
         summed, rows = [f"k{last}", *taps, "c"], ["n", *places]
         wish = ["n", *places, f"p{last}", "g", "o"]
     else:
-        x = _copied(graph, x, ["g", strip, "c", *taps, *places, "n"])
+        x = copied(graph, x, ["g", strip, "c", *taps, *places, "n"])
         summed, rows = [f"k{last}", "c", *taps], [*places, "n"]
         wish = [f"p{last}", *places, "n", "g", "o"]
     x = _windows(x, axes, [last])
@@ -360,11 +287,8 @@ def _in_turns(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtyp
         parts.append(_dense(graph, x.cut(split, lo, hi), right, axes, dtype))
     names = parts[0].names
     if split == "n":
-        shape = [size if a == "n" else parts[0].extent(a) for a in names]
-        like = Named(Strided(x.v.node, 0, tuple(shape), (0,) * len(shape)), names)
-        return _assembled(
-            graph, like, dtype, False, [(lambda v, b=b: v.cut("n", *b), part) for b, part in zip(bounds, parts, strict=True)]
-        )
+        where = [(lambda v, b=b: v.cut("n", *b)) for b in bounds]
+        return assembled(graph, parts[0].grown({"n": size}, names), dtype, False, list(zip(where, parts, strict=True)))
     total = parts[0]
     for part in parts[1:]:
         part = part.order(names)
@@ -398,4 +322,4 @@ def _matrices(graph: Graph, y: Named, summed: list[str]) -> Named:
     merged = reshape_strides(inner.shape, inner.strides, (prod(inner.shape),))
     if merged is not None and min(y.v.strides) >= 0 and 1 in (merged[0], y.stride("o")):
         return y
-    return _copied(graph, y, ["g", *summed, "o"])
+    return copied(graph, y, ["g", *summed, "o"])

@@ -18,8 +18,12 @@ CHUNK = 1 << 24  # elements of the windows that are copied for one product
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """The places of the axes: lhs_spec (batch, feature, spatial ...), rhs_spec (out feature, in feature, spatial ...), out_spec
-    (batch, feature, spatial ...)."""
+    """The places of the axes of a convolution: lhs_spec (batch, features, spatial ...), rhs_spec (out features, in features,
+    spatial ...), out_spec (batch, features, spatial ...). `lax.conv_dimension_numbers` makes them of strings.
+
+    >>> lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2)).rhs_spec
+    (3, 2, 0, 1)
+    """
 
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
@@ -119,7 +123,7 @@ def conv_numpy(
 
 def _by_taps(v: np.ndarray, y: np.ndarray, d: int) -> np.ndarray:
     """Windows (group, batch, places, taps) of one feature with (group, out, taps)."""
-    places = v.shape[2 : 2 + d]
+    places: tuple[int, ...] = v.shape[2 : 2 + d]
     if d == 1 and y.size == y.shape[2] and v.size == v.shape[2] * v.shape[3] and v.strides[2] == v.strides[3]:
         line = np.lib.stride_tricks.as_strided(v, (places[0] + y.size - 1,), v.strides[-1:], writeable=False)
         return np.convolve(line, y.reshape(-1)[::-1], "valid").reshape(1, 1, 1, -1)

@@ -207,7 +207,8 @@ def _transpose_rhs(
     batch_group_count: int,
     preferred_element_type: Any = None,
 ) -> Any:
-    """y[j] met the element at p * stride + j * rhs_dilation for each p: strides and dilations change places, batch and features too."""
+    """y[j] met the element at p * stride + j * rhs_dilation for each p: strides and dilations change places; so do batch and
+    features."""
     if 0 in (aval_of(ct).size, aval.size, aval_of(x).size):
         return zeros(aval)
     ct, x, preferred = _wide(ct, x, aval)
