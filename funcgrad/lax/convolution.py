@@ -17,12 +17,12 @@ from funcgrad.lax.types import ConvDimensionNumbers
 from funcgrad.numpy._axes import static_int, static_ints
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy.selection import take
-from funcgrad.numpy.structure import flip, moveaxis
+from funcgrad.numpy.structure import moveaxis
 from funcgrad.ops._convolution import dilated, inverse, out_extent
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.convert import convert
 from funcgrad.ops.convolution import conv_general_dilated as _conv
-from funcgrad.ops.shape import concatenate, expand_dims, pad, reshape, slice_, transpose
+from funcgrad.ops.shape import concatenate, expand_dims, pad, reshape, rev, slice_, transpose
 
 __all__ = [
     "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_local", "conv_general_dilated_patches",
@@ -244,7 +244,7 @@ def conv_transpose(
         if use_consistent_padding:
             pads = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(spans, pads, strict=True)]
     if transpose_kernel:
-        y = flip(y, tuple(numbers.rhs_spec[2:])) if d else y
+        y = rev(y, dimensions=tuple(sorted(numbers.rhs_spec[2:])))
         numbers = numbers._replace(rhs_spec=(numbers.rhs_spec[1], numbers.rhs_spec[0], *numbers.rhs_spec[2:]))
     return conv_general_dilated(
         x,
