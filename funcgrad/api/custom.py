@@ -140,6 +140,10 @@ class custom_jvp:
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
+    def reaches(self) -> tuple:
+        """For keys of functions: what a call depends on."""
+        return self.fun, self.jvp, self.nondiff_argnums, self.nondiff_argnames, self.symbolic_zeros
+
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule `jvp(*nondiff, primals, tangents) -> (out, tangent_out)`. Returns `jvp`.
 
@@ -259,6 +263,10 @@ class custom_vjp:
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+
+    def reaches(self) -> tuple:
+        """For keys of functions: what a call depends on."""
+        return self.fun, self.fwd, self.bwd, self.nondiff_argnums, self.nondiff_argnames, self.symbolic_zeros
 
     def defvjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False
@@ -419,6 +427,10 @@ class custom_vmap:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
+
+    def reaches(self) -> tuple:
+        """For keys of functions: what a call depends on."""
+        return self.fun, self.vmap_rule
 
     def def_vmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule. Returns it."""

@@ -25,7 +25,8 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.numpy import _promote
-from funcgrad.runtime.user_kernels import NUMPY, name_of, parameters, python_function
+from funcgrad.runtime.user_kernels import NUMPY, name_of, options_of, parameters, python_function
+from funcgrad.runtime.user_source import digest
 from funcgrad.trace.value import Value, aval_of
 
 _SINGLE = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
@@ -47,6 +48,11 @@ class NumbaKernel:
 
     def __reduce__(self) -> Any:
         return reduced(self, self._parts, _rebuild, self.native)
+
+    def reaches(self) -> tuple:
+        """For keys of functions: what a call depends on."""
+        out = self.out if inspect.isfunction(self.out) else repr(self.out)
+        return digest(python_function(self.fun), str(options_of(self.fun))), out, self._parts[2], self.native
 
     def __copy__(self) -> "NumbaKernel":
         return self

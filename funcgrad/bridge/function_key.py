@@ -105,6 +105,8 @@ class _Walk:
                     tuple([(k, self.value(v)) for k, v in sorted(x.keywords.items())]),
                 )
             raise NoKey
+        if t.__module__.startswith("funcgrad.") and hasattr(t, "reaches"):
+            return (t, self.value(x.reaches()))  # what its calls depend on
         if t.__module__.startswith("funcgrad.") and not hasattr(x, "__dict__") and t.__hash__ is object.__hash__:
             # What pickles as more than a name (a ufunc of the user's) is made of what may change.
             if t.__reduce__ is object.__reduce__ or isinstance(x.__reduce__(), str):

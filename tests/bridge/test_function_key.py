@@ -7,8 +7,11 @@ import types
 
 import numpy as np
 
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.function_key import function_key
+from funcgrad.testing import counters
 
 SCALE = 2.0
 TABLE = [1, 2]
@@ -141,3 +144,38 @@ def test_attributes_of_functions_count():
 def test_signs_of_zero_count():
     zeros = [complex(0.0, 0.0), complex(0.0, -0.0), 0.0, -0.0, np.float32(0.0), np.float32(-0.0)]
     assert len({key(scaled(z)) for z in zeros}) == len(zeros)
+
+
+def test_custom_rules_and_numba_kernels_count_by_what_they_reach():
+    def smooth(slope):
+        @fg.custom_jvp
+        def f(x):
+            return fnp.sin(x)
+
+        f.defjvp(lambda primals, tangents: (f(primals[0]), slope * tangents[0]))
+        return f
+
+    def reversed_rule(slope):
+        f = fg.custom_vjp(fnp.sin)
+        f.defvjp(lambda x: (fnp.sin(x), None), lambda _, ct: (slope * ct,))
+        return f
+
+    def kernel(slope):
+        return fg.numba_kernel(lambda x: x * slope, jvp=lambda primals, tangents: (primals[0], tangents[0]))
+
+    for make in (smooth, reversed_rule, kernel):
+        key = lambda f: function_key(lambda x: f(x) + 1).key
+        assert key(make(2.0)) == key(make(2.0)) != key(make(3.0)), make
+    for make in (smooth, reversed_rule):
+        for slope in (2.0, 2.0, 3.0):
+            assert float(fg.jit(fg.grad(make(slope)))(0.5)) == slope
+        again = lambda f: fg.jit(lambda x: f(x))(1.0)
+        again(make(4.0))
+        with counters() as c:
+            again(make(4.0))
+        assert c.traces == 0
+    f = smooth(5.0)
+    loss = lambda x: f(x)
+    assert float(fg.jit(fg.grad(loss))(0.5)) == 5.0
+    f.defjvp(lambda primals, tangents: (primals[0], 6 * tangents[0]))
+    assert float(fg.jit(fg.grad(loss))(0.5)) == 6.0
