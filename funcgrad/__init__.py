@@ -7,7 +7,7 @@ This file holds names only, and has uncaught errors shown without the package's 
 """
 
 import funcgrad._pause as _pause
-from funcgrad import checkify, debug, errors, lax, nn, numpy, random, tree, tree_util
+from funcgrad import checkify, debug, errors, image, lax, nn, numpy, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from funcgrad.api.callback import check, io_callback, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
@@ -80,6 +80,7 @@ __all__ = [
     "explain",
     "grad",
     "hessian",
+    "image",
     "io_callback",
     "jacfwd",
     "jacobian",
