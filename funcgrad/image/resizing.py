@@ -47,7 +47,7 @@ def _known(x: Any) -> Any:
 def _factors(given: Any, count: int, arg: str) -> list[Any]:
     """A number for each axis, known or traced."""
     known = _known(given)
-    values = known.reshape(-1) if known is not None else given
+    values: Any = known.reshape(-1) if known is not None else given
     sized = isinstance(values, Sequence) or (isinstance(values, (Value, np.ndarray)) and values.ndim)
     n = len(values) if sized else 0
     if n != count:
@@ -122,8 +122,8 @@ def resize(image: Any, shape: Any, method: Any, antialias: bool = True, precisio
 
     image: any number of axes. shape: all extents of the result. method: a `ResizeMethod` or its name: "nearest", "linear",
     "cubic", "cubic-pytorch", "lanczos3", "lanczos5", "area" and their synonyms. antialias: a wider kernel where the image
-    shrinks, so that all pixels count; "nearest" has none. precision: no effect; sums are in float32 or better. Returns: the dtype of the
-    image; bool and integers become the default float, but for "nearest". Differentiable.
+    shrinks, so that all pixels count; "nearest" has none. precision: no effect; sums are in float32 or better. Returns: the
+    dtype of the image; bool and integers become the default float, but for "nearest". Differentiable.
 
     >>> from funcgrad import image
     >>> image.resize(fnp.array([[0.0, 4.0], [8.0, 12.0]]), (2, 4), "linear").tolist()

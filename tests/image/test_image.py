@@ -235,7 +235,7 @@ WRONG = [
     (lambda: image.scale_and_translate(PICTURE, (5, 7), (0,), [1.0], [0.0], "nearest"), "image.resize"),
     (lambda: image.scale_and_translate(PICTURE, (5, 9), (0,), [1.0], [0.0], "linear"), "spatial_dims"),
     (lambda: image.scale_and_translate(PICTURE, (5, 9), (0, 1), [1.0], [0.0, 0.0], "linear"), "scale of 1 numbers for 2"),
-    (lambda: image.scale_and_translate(PICTURE, (5, 9), (0, 1), fnp.ones(2), 1.0, "linear"), "translation of 0"),
+    (lambda: image.scale_and_translate(PICTURE, (5, 9), (0, 1), fnp.ones(2), 1.0, "linear"), "translation of 1 numbers for 2"),
 ]
 
 
