@@ -120,11 +120,15 @@ def elementwise_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...
 
 
 def elementwise_batch(op: Callable[..., Any]) -> Callable[..., Any]:
-    """Arrays are brought to one batch axis, then the operator applies as it is; literals fit any shape."""
+    """Arrays are brought to one batch axis, then the operator applies as it is; literals, and scalars that are the same for all
+    examples, fit any shape."""
 
     def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], /, **params: Any) -> Any:
         target = next(d for d in dims if d is not None)
-        moved = [batch_at(x, d, size, target) if isinstance(x, Value) else x for x, d in zip(args, dims, strict=True)]
+        moved = [
+            batch_at(x, d, size, target) if isinstance(x, Value) and (d is not None or x.aval.ndim) else x
+            for x, d in zip(args, dims, strict=True)
+        ]
         return op(*moved, **params), target
 
     return batch

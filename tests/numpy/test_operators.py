@@ -310,3 +310,12 @@ def test_integers_beyond_64_bits():
 def test_what_is_no_array(x):
     with pytest.raises(TypeError, match=r"(?s)fnp.array: got an object.*Allowed: numbers"):
         fnp.array(x)
+
+
+@pytest.mark.parametrize("y", [6, -6, 2.5, np.float64(-2.5)])
+def test_remainder_by_a_number_under_vmap(y):
+    x = np.arange(-7.0, 9.0).reshape(2, 8)
+    for f in (lambda v: v % y, lambda v: v // y, lambda v: fnp.divmod(v, y)[1]):
+        expected = np.asarray(f(x))
+        np.testing.assert_array_equal(fg.vmap(f)(fnp.asarray(x)), expected)
+        np.testing.assert_array_equal(fg.jit(fg.vmap(f, 1, 1))(x), expected)
