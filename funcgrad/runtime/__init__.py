@@ -9,7 +9,7 @@ A Program (loops/program.py) enters `executable.load`; an Executable leaves, who
 | compile, parallel | kernel sources -> object code, several side by side |
 | cache | object code on disk |
 | loader, kernels | object code -> addresses; each kernel once a process |
-| system_words, driver_native, driver | the driver: machine code that walks a program's records |
+| system_words, driver_*, driver | the driver: machine code that walks a program's records |
 | records, executable | Program -> records -> Executable |
 | threads, blas | the thread pool; where the matrix products are |
 | buffers | addresses of arrays; fresh arrays in recycled memory |

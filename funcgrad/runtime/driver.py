@@ -18,14 +18,27 @@ import llvmlite.binding as llvm
 import numpy as np
 from numba.core import cgutils, types
 
-from funcgrad.runtime import blas, cache, compile, driver_native, frontend, kernels, loader, system_words
-from funcgrad.runtime import driver_native as layout
+from funcgrad.runtime import (
+    blas,
+    cache,
+    compile,
+    driver_entries,
+    driver_walk,
+    driver_work,
+    frontend,
+    kernels,
+    loader,
+    system_words,
+)
+from funcgrad.runtime import driver_layout as layout
 from funcgrad.runtime.counters import counters
 from funcgrad.runtime.pointers import Word
 
 PREFIX = "fg_driver_"
 METH_FASTCALL, METH_O = 0x80, 0x08
 METHODS = {"call_arrays": METH_FASTCALL, "call_packed": METH_O, "call_direct": METH_FASTCALL, "call_stretch": METH_O}
+# What is called from outside: from Python, by a pool thread (`worker`), by kernels (`asked_to_stop`).
+ENTRIES = ("worker", "asked_to_stop", "prepare", *METHODS, "release_block")
 SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221}
 
 
@@ -36,6 +49,15 @@ class _MethodDef(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     ]
+
+
+PARTS = (driver_work, driver_walk, driver_entries)
+
+
+def _functions() -> dict[str, FunctionType]:
+    """The driver's functions, by name."""
+    found = [f for part in PARTS for f in vars(part).values() if isinstance(f, FunctionType)]
+    return {f.__name__: f for f in found}
 
 
 def _function_word(name: str, arity: int) -> Word:
@@ -53,25 +75,25 @@ def _function_word(name: str, arity: int) -> Word:
 
 
 def _key() -> str:
-    digest = hashlib.sha256(compile.fingerprint() + b"driver" + bytes([driver_native.HEAD]))
-    for module in (driver_native, system_words):
+    digest = hashlib.sha256(compile.fingerprint() + b"driver" + bytes([layout.HEAD]))
+    for module in (layout, *PARTS, system_words):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
 
 def compile_driver() -> bytes:
     """The driver's object code. Level 1: its loops are short, and the vectoriser would take half of the time."""
-    names: dict[str, Any] = {k: v for k, v in vars(driver_native).items() if isinstance(v, int)}
+    functions = _functions()
+    names: dict[str, Any] = {k: v for k, v in vars(layout).items() if isinstance(v, int)}
     names.update(system_words.SYSTEM)
-    for name, arity in driver_native.FUNCTIONS.items():
-        names[name] = _function_word(name, arity)
+    names.update({name: _function_word(name, f.__code__.co_argcount) for name, f in functions.items()})
     whole = llvm.parse_assembly("")
-    for name, arity in driver_native.FUNCTIONS.items():
-        function = FunctionType(getattr(driver_native, name).__code__, names, name)
-        text, _ = frontend.lower_function(function, (types.int64,) * arity, PREFIX + name, types.int64)
+    for name, f in functions.items():
+        arguments = (types.int64,) * f.__code__.co_argcount
+        text, _ = frontend.lower_function(FunctionType(f.__code__, names, name), arguments, PREFIX + name, types.int64)
         whole.link_in(llvm.parse_assembly(text))
     for function in whole.functions:
-        if not function.is_declaration and function.name.removeprefix(PREFIX) not in driver_native.ENTRIES:
+        if not function.is_declaration and function.name.removeprefix(PREFIX) not in ENTRIES:
             function.linkage = "internal"
     whole.get_function(PREFIX + "run").add_function_attribute("noinline")  # once, not in each entry
     return compile.machine_code(whole, level=1)
@@ -89,8 +111,8 @@ class Driver:
     """Machine code and environment of this process."""
 
     def __init__(self, code: bytes):
-        symbols = [PREFIX + name for name in driver_native.ENTRIES]
-        self.entries: dict[str, int] = dict(zip(driver_native.ENTRIES, loader.load_all(symbols, code), strict=True))
+        symbols = [PREFIX + name for name in ENTRIES]
+        self.entries: dict[str, int] = dict(zip(ENTRIES, loader.load_all(symbols, code), strict=True))
         self.environment = np.zeros(layout.E_BYTES_TOTAL // 8, np.int64)
         self.pool = np.zeros(layout.P_BYTES_TOTAL // 8 + 24, np.int64)
         self.pool_address = (self.pool.ctypes.data + 63) // 64 * 64

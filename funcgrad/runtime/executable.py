@@ -16,7 +16,7 @@ from funcgrad.codegen.printer import print_nest
 from funcgrad.core.errors import index_error
 from funcgrad.loops.nest import ERROR_RECORD_BYTES
 from funcgrad.loops.program import BranchStep, Gemm, HostStep, KernelStep, LoopStep, Program, Ref, View, every_step, hosted
-from funcgrad.runtime import driver_native as layout
+from funcgrad.runtime import driver_layout as layout
 from funcgrad.runtime import kernels, records, threads
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.counters import counters

@@ -1,4 +1,4 @@
-"""A program -> the driver's records: flat int64 arrays, laid out as driver_native.py says.
+"""A program -> the driver's records: flat int64 arrays, laid out as driver_layout.py says.
 
 Enters: a Program's steps and the addresses of its kernels. Leaves: stretches: an array of records, ended by a zero, for each run
 of native steps; host steps between them; and `Hosted` for a loop or branch that has host steps inside.

@@ -1,6 +1,6 @@
 """The words of the driver beyond those of kernels: raw memory, atomics, calls by address, futex.
 
-Everything is an int64: addresses, counts, results. `SYSTEM` maps names to words; it is used by driver_native.py only.
+Everything is an int64: addresses, counts, results. `SYSTEM` maps names to words; it is used by the driver_*.py only.
 """
 
 from llvmlite import ir

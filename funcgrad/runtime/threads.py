@@ -1,7 +1,7 @@
 """The thread pool: how many threads, when they pay, and how the pool survives a fork.
 
 The threads are plain POSIX threads that never touch Python: they start at the first shared step, spin for some tens of
-microseconds after each job and then sleep on a futex (driver_native.py, `worker`). The calling thread works too, takes
+microseconds after each job and then sleep on a futex (driver_work.py, `worker`). The calling thread works too, takes
 chunks from the same counter, and waits only for threads that hold a chunk. One job runs at a time: a second Python
 thread that comes meanwhile does its own work alone. A forked child starts with no threads and makes its own.
 
@@ -10,7 +10,7 @@ Environment: FUNCGRAD_NUM_THREADS (default: the processors that this process may
 
 import os
 
-from funcgrad.runtime import driver_native as layout
+from funcgrad.runtime import driver_layout as layout
 from funcgrad.runtime.driver import Driver, driver
 
 WORTH = 12_000.0  # nanoseconds of one thread below which a step is not shared out: waking costs 1 to 10 us

@@ -13,7 +13,7 @@ import pytest
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.nest import Nest, Operand, Pass, Store
 from funcgrad.loops.program import Check, Gemm, HostStep, KernelStep, Program, Ref, View
-from funcgrad.runtime import blas, driver_native, executable, kernels, threads
+from funcgrad.runtime import blas, driver_layout, executable, kernels, threads
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.driver import driver
 from funcgrad.runtime.executable import Executable
@@ -171,7 +171,7 @@ def test_shared_gemm_has_the_same_bits_every_time(m, n, trans):
 
 def test_the_library_gets_its_threads_back():
     made = driver()
-    if not made.environment[driver_native.E_BLAS_GET // 8]:
+    if not made.environment[driver_layout.E_BLAS_GET // 8]:
         pytest.skip("SciPy's BLAS does not say how many threads it has")
     before = blas.get_threads()
     product(np.ones((200, 200)), np.ones((200, 200)), False, False, 200, 200, 200)
