@@ -22,8 +22,8 @@ from funcgrad.numpy.sorting import argsort, searchsorted
 from funcgrad.numpy.structure import cut, moveaxis
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
-from funcgrad.ops.contract import dot_general
-from funcgrad.ops.shape import pad
+from funcgrad.ops.convolution import ConvDimensionNumbers, conv_general_dilated
+from funcgrad.ops.shape import reshape
 
 __all__ = ["bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "interp", "unwrap"]
 
@@ -121,26 +121,49 @@ def _slide(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any,
     if swapped:
         x, y = y, x
     n, m = x.shape[0], y.shape[0]
-    # Row k of the table is the padded x from place k on: a product with the reversed kernel gives all sums.
-    wide = pad(x, x.dtype.type(0), padding_config=((m - 1, m - 1, 0),))
-    total = n + m - 1
-    places = np.arange(total)[:, None] + np.arange(m)[None]
-    out = dot_general(take(wide, places), flip(y), dimension_numbers=(((1,), (0,)), ((), ())), preferred_element_type=None)
-    if mode == "full":
-        return out
-    if mode == "valid":
-        return cut(out, 0, m - 1, n)
-    start = (m - 1) // 2 if flipped or swapped else m // 2
-    return cut(out, 0, start, start + n)
+    first, last = (0, n + m - 1) if mode == "full" else (m - 1, n) if mode == "valid" else ((m - 1) // 2, (m - 1) // 2 + n)
+    if mode == "same" and swapped and not flipped:  # NumPy turns the whole result around
+        first, last = m // 2, m // 2 + n
+    return sliding_sums(x, flip(y), (m - 1 - first, last - n))
+
+
+def sliding_sums(x: Any, y: Any, pads: tuple[int, int]) -> Any:
+    """The sums of x[i + k - pads[0]] * y[k] over k, of vectors of one dtype, for each i at which all k lie in the padded x."""
+    plain = ConvDimensionNumbers((0, 1, 2), (0, 1, 2), (0, 1, 2))
+    out = conv_general_dilated(
+        reshape(x, shape=(1, 1, *x.shape)),
+        reshape(y, shape=(1, 1, *y.shape)),
+        window_strides=(1,),
+        padding=(pads,),
+        lhs_dilation=(1,),
+        rhs_dilation=(1,),
+        dimension_numbers=plain,
+        feature_group_count=1,
+        batch_group_count=1,
+        preferred_element_type=None,
+    )
+    return reshape(out, shape=out.shape[2:])
 
 
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sums of a[i] * v[k - i]. mode: "full", "same" (as long as the longer one) or "valid" (only whole overlaps)."""
+    """The sums of a[i] * v[k - i]: the product of polynomials, or a signal seen through a filter.
+
+    Args: a, v: vectors that are not empty. mode: "full" (all overlaps), "same" (the middle, as long as the longer one), "valid"
+    (whole overlaps only). precision: accepted, products are always in full precision. preferred_element_type: the dtype of the
+    sums and the result. Returns: a vector of the common dtype; of bools the counts. Raises: ShapeError, UsageError.
+
+    >>> fnp.convolve(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0, 0.5])).tolist()
+    [0.0, 1.0, 2.5, 4.0, 1.5]
+    """
     return _slide("convolve", a, v, mode, precision, preferred_element_type, True)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sums of a[i + k] * conj(v[i]). mode as in `convolve`."""
+    """The sums of a[i + k] * conj(v[i]): how a signal is like a pattern at each place. The arguments are those of `convolve`.
+
+    >>> fnp.correlate(fnp.array([0.0, 1.0, 2.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 1.0])).tolist()
+    [4.0, 6.0, 4.0]
+    """
     return _slide("correlate", a, v, mode, precision, preferred_element_type, False)
 
 
