@@ -46,6 +46,15 @@ from funcgrad.core.tracebacks import install_display_hooks
 
 install_display_hooks()
 
+
+def __getattr__(name: str) -> object:
+    # opt_einsum looks for these three at the top of the package that an array's class is from.
+    if name in ("einsum", "tensordot", "transpose"):
+        return getattr(numpy, name)
+    near = f"; fnp.{name} (import funcgrad.numpy as fnp) is there" if name in numpy.__all__ else ""
+    raise AttributeError(f"module 'funcgrad' has no attribute {name!r}{near}")
+
+
 _pause.resume()
 __version__ = "0.1.0"
 
