@@ -1,7 +1,7 @@
-"""einops on arrays and tracers: `import funcgrad.einops`, and `einops.rearrange`, `reduce`, `repeat`, `einsum`, `pack`, `unpack` take them.
+"""einops: after `import funcgrad.einops`, `rearrange`, `reduce`, `repeat`, `einsum`, `pack` and `unpack` take arrays and tracers.
 
-einops asks the subclasses of its class of backends whose arrays it has been given; the class here is one. (Its functions for the array
-API standard, `einops.array_api`, need no backend and work without this module.)
+einops asks the subclasses of its class of backends whose arrays it has been given; the class here is one. Its functions for the
+array API standard, `einops.array_api`, need no backend and work without this module.
 """
 
 from typing import Any
