@@ -1,5 +1,7 @@
-"""Derivatives of the Hurwitz zeta function by its exponent, in NumPy over arrays: the Euler-Maclaurin sum (DLMF 25.11.5), its
-terms as polynomials in a small change of the exponent. Relative errors are about 1e-14."""
+"""The Hurwitz zeta function and its derivatives by the exponent, in NumPy over arrays.
+
+The Euler-Maclaurin sum (DLMF 25.11.5), its terms as polynomials in a small change of the exponent. Relative errors are
+about 1e-14."""
 
 from math import factorial
 from typing import Any
@@ -22,9 +24,10 @@ def _power(base: np.ndarray, s: np.ndarray, order: int) -> list[Any]:
 
 
 def zeta_derivative(s: Any, q: Any, n: int) -> np.ndarray:
-    """The n-th derivative by s of the sum of (q + k)^-s over k = 0, 1, ..., for s > 1 and q > 0 (NaN elsewhere)."""
+    """The n-th derivative by s of the sum of (q + k)^-s over k = 0, 1, ... (continued to s > -1), for q > 0; NaN
+    elsewhere."""
     s, q = (np.asarray(v, np.float64) for v in np.broadcast_arrays(s, q))
-    inside = (s > 1) & (q > 0)
+    inside = (s > -1) & (s != 1) & (q > 0)
     s, q = np.where(inside, s, 2.0), np.where(inside, q, 1.0)
     total = np.zeros_like(s)
     for k in range(_TERMS):

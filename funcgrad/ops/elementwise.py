@@ -44,16 +44,19 @@ from funcgrad.ops.exponential import (
     sinh,
     tanh,
 )
+from funcgrad.ops.gamma import betaln, gamma, loggamma, poch
 from funcgrad.ops.incomplete import betainc, betainc_ratio, igamma, igammac, random_gamma_grad
+from funcgrad.ops.normal import dawsn, erfcx, ndtri
 from funcgrad.ops.parts import abs_, complex_, conj, imag, real, sign
 from funcgrad.ops.parts import abs_ as abs
 from funcgrad.ops.parts import complex_ as complex
 from funcgrad.ops.powers import cbrt, integer_pow, pow_
 from funcgrad.ops.powers import pow_ as pow
+from funcgrad.ops.products import xlog1py, xlogy
 from funcgrad.ops.rounding import ceil, floor, is_finite, nextafter, round_
 from funcgrad.ops.rounding import round_ as round
 from funcgrad.ops.select import select_n
-from funcgrad.ops.special import bessel_i0e, bessel_i1e, digamma, erf, erf_inv, erfc, lgamma, polygamma, zeta
+from funcgrad.ops.special import bessel_i0e, bessel_i1e, digamma, erf, erf_inv, erfc, lgamma, polygamma, zeta, zeta_slope
 from funcgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
 __all__ = [
@@ -72,6 +75,7 @@ __all__ = [
     "bessel_i1e",
     "betainc",
     "betainc_ratio",
+    "betaln",
     "bitcast_convert_type",
     "cbrt",
     "ceil",
@@ -85,16 +89,19 @@ __all__ = [
     "copy",
     "cos",
     "cosh",
+    "dawsn",
     "digamma",
     "div",
     "eq",
     "erf",
     "erf_inv",
     "erfc",
+    "erfcx",
     "exp",
     "exp2",
     "expm1",
     "floor",
+    "gamma",
     "ge",
     "gt",
     "igamma",
@@ -108,6 +115,7 @@ __all__ = [
     "log10",
     "log1p",
     "log2",
+    "loggamma",
     "logistic",
     "lt",
     "max",
@@ -115,16 +123,18 @@ __all__ = [
     "min",
     "min_",
     "mul",
+    "ndtri",
     "ne",
     "neg",
     "nextafter",
     "not_",
     "or_",
+    "poch",
     "polygamma",
     "population_count",
-    "random_gamma_grad",
     "pow",
     "pow_",
+    "random_gamma_grad",
     "real",
     "reduce_precision",
     "rem",
@@ -144,6 +154,9 @@ __all__ = [
     "sub",
     "tan",
     "tanh",
+    "xlog1py",
+    "xlogy",
     "xor",
     "zeta",
+    "zeta_slope",
 ]

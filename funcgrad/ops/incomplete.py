@@ -13,11 +13,12 @@ from funcgrad.core.gamma_integrals import gamma_ratio as _gamma_ratio_numpy
 from funcgrad.core.lazy import LazyModule
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ops._family import add, elementwise, like
-from funcgrad.ops._samples import uniform, via_float32
+from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, sub
 from funcgrad.ops.bitwise import and_, or_
 from funcgrad.ops.compare import eq
 from funcgrad.ops.exponential import exp, log, log1p
+from funcgrad.ops.gamma import betaln
 from funcgrad.ops.select import select_n
 from funcgrad.ops.special import digamma, lgamma, polygamma
 
@@ -71,7 +72,7 @@ def gamma_density(a: Any, x: Any) -> Any:
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     """x^(a-1) (1-x)^(b-1) / B(a, b), the slope of betainc."""
     powers = add(_times_log(sub(a, like(a, 1)), x, _log, like(x, 0)), _times_log(sub(b, like(b, 1)), x, _log_rest, like(x, 1)))
-    return exp(add(powers, sub(lgamma(add(a, b)), add(lgamma(a), lgamma(b)))))
+    return exp(sub(powers, betaln(a, b)))
 
 
 def _blocked(condition: Any, x: Any) -> Any:
@@ -134,7 +135,7 @@ def _igamma_jvp_a(t: Any, out: Any, a: Any, x: Any) -> Any:
 igamma = elementwise(
     "igamma",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda a, x: special.gammainc(a, x)),
+    numpy=_rounded(lambda a, x: special.gammainc(a, x)),
     jvp=[_igamma_jvp_a, lambda t, out, a, x: mul(t, gamma_density(a, x))],
     loop=Host(),
     samples=[_SHAPE, _POSITIVE],
@@ -143,7 +144,7 @@ igamma = elementwise(
 igammac = elementwise(
     "igammac",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda a, x: special.gammaincc(a, x)),
+    numpy=_rounded(lambda a, x: special.gammaincc(a, x)),
     jvp=[
         lambda t, out, a, x: neg(_igamma_jvp_a(t, out, a, x)),
         lambda t, out, a, x: neg(mul(t, gamma_density(a, x))),
@@ -246,7 +247,7 @@ def _betainc_jvp(i: int) -> Callable[..., Any]:
 betainc = elementwise(
     "betainc",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda a, b, x: special.betainc(a, b, x)),
+    numpy=_rounded(lambda a, b, x: special.betainc(a, b, x)),
     jvp=[_betainc_jvp(1), _betainc_jvp(0), lambda t, out, a, b, x: mul(t, beta_density(a, b, x))],
     loop=Host(),
     samples=[_SHAPE, _SHAPE, _INSIDE],

@@ -95,8 +95,10 @@ zeta = elementwise(
 
 def _zeta_slope_jvp_q(t: Any, out: Any, x: Any, q: Any, *, n: int) -> Any:
     up = add(x, like(x, 1))
-    lower = zeta(up, q) if n == 1 else mul(zeta_slope(up, q, n=n - 1), like(x, n))
-    return mul(t, neg(add(mul(x, zeta_slope(up, q, n=n)), lower)))
+    slope = mul(x, zeta_slope(up, q, n=n))
+    if n:
+        slope = add(slope, mul(zeta_slope(up, q, n=n - 1), like(x, n)))
+    return mul(t, neg(slope))
 
 
 zeta_slope = elementwise(
@@ -106,8 +108,8 @@ zeta_slope = elementwise(
     jvp=[lambda t, out, x, q, n: mul(t, zeta_slope(x, q, n=n + 1)), _zeta_slope_jvp_q],
     loop=Host(),
     samples=[uniform(1.5, 4), _POSITIVE],
-    cases=({"n": 1}, {"n": 2}),
-    doc="the n-th derivative of zeta by x",
+    cases=({"n": 0}, {"n": 1}, {"n": 2}),
+    doc="the n-th derivative of zeta by x, continued to x > -1",
 )
 
 

@@ -1,0 +1,14 @@
+"""SciPy's special functions on arrays that can be traced: `from funcgrad.scipy import special`.
+
+Values are within about 1e-13 (float64) of exact, relative to the value away from zeros; bounds of single functions stand with
+their kernels. Derivatives are exact, of any order unless it is said, in all arguments for which they have a meaning.
+"""
+
+# ruff: noqa: F403, F405  (the names are those in the modules' __all__)
+
+from funcgrad.scipy.special import entropy, gammas, normal
+from funcgrad.scipy.special.entropy import *
+from funcgrad.scipy.special.gammas import *
+from funcgrad.scipy.special.normal import *
+
+__all__ = sorted([*entropy.__all__, *gammas.__all__, *normal.__all__])

@@ -1,0 +1,133 @@
+"""Values against mpmath, where SciPy's are less exact or mean something else, and limits of derivatives."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special
+
+import funcgrad as fg
+from funcgrad.core.errors import UsageError
+from funcgrad.scipy import special
+from funcgrad.test_util import check_grads
+
+inf, nan = np.inf, np.nan
+
+
+def log_beta(a, b):
+    return mp.log(abs(mp.gamma(a) * mp.gamma(b) / mp.gamma(a + b)))
+
+
+def log_ndtr(x):
+    return mp.log(mp.erfc(-x / mp.sqrt(2)) / 2)
+
+
+def boxcox(x, p):
+    return mp.log(x) if p == 0 else (x**p - 1) / p
+
+
+CASES = {
+    "beta": (mp.beta, [(1e-9, 400.0), (0.3, 1e5), (30.0, 1e3), (400.0, 400.0), (-1.5, 400.0), (2.5, 3.5)], 1e-12),
+    "betaln": (log_beta, [(1e5, 0.5), (1000.0, 2.0), (1e-3, 50.0), (11.0, 12.0), (-2.5, 30.0), (3.0, 4.0)], 1e-13),
+    "log_ndtr": (log_ndtr, [(-1e3,), (-37.0,), (-1.0,), (0.0,), (5.0,), (12.0,)], 3e-14),
+    "logit": (lambda p: mp.log(p / (1 - p)), [(0.5 + 1e-12,), (0.25,), (0.74999,), (0.76,), (1e-300,), (1 - 1e-16,)], 1e-14),
+    "boxcox": (boxcox, [(2.0, 1e-12), (2.0, -1e-5), (1e-5, 0.04), (1e5, 0.05), (3.0, 2.0)], 1e-14),
+    "zeta": (mp.zeta, [(-9.0,), (-2.5,), (-0.6,), (-0.4,), (0.0,), (0.5,), (0.999,), (1.001,), (3.0,), (60.0,), (-31.5,), (-120.5,)], 3e-13),
+    "gammaln": (lambda x: mp.log(abs(mp.gamma(x))), [(1e-10,), (3.3,), (-2.2,), (1e8,)], 1e-14),
+    "rel_entr": (lambda p, q: p * mp.log(p / q), [(1e-200, 1e200), (1e200, 1e-200), (0.3, 0.3 + 1e-9)], 3e-7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_exact(name, compiled):
+    truth, points, tolerance = CASES[name]
+    f = fg.jit(getattr(special, name)) if compiled else getattr(special, name)
+    got = np.asarray(f(*[np.array(column) for column in zip(*points)]))
+    with mp.workdps(60):
+        for point, g in zip(points, got):
+            want = truth(*[mp.mpf(x) for x in point])
+            assert abs(g - want) <= tolerance * abs(want), (name, point)
+
+
+def test_betaln_as_scipy_at_poles_and_far_away():
+    a, b = (x.ravel() for x in np.meshgrid([-1.0, 0.0, 1e-9, 1.0, 7.0, nan], [-2.5, 0.0, 2.0, 9.0]))
+    np.testing.assert_allclose(np.asarray(special.betaln(a, b)), scipy.special.betaln(a, b), rtol=1e-13)
+    check_grads(special.betaln, (np.array([0.3, 20.0, 7.0]), np.array([40.0, 30.0, 1.2])), 2, rtol=1e-4)
+
+
+def test_riemann_zeta():
+    f = special.zeta
+    np.testing.assert_array_equal(np.asarray(f(np.array([-2.0, -4.0, -40.0, 1.0, inf]))), [0, 0, 0, inf, 1])
+    check_grads(lambda x: f(x), (np.array([-2.5, -2.0, -0.7, -0.2, 0.5, 3.0]),), 2, rtol=1e-4)
+
+
+def test_polygamma():
+    x = np.array([0.3, 1.0, 7.7, -1.5])
+    for n in range(4):
+        want = scipy.special.polygamma(n, x)
+        np.testing.assert_allclose(np.asarray(special.polygamma(n, x)), want, rtol=1e-13)
+        np.testing.assert_allclose(np.asarray(fg.jit(special.polygamma)(np.full(4, float(n)), x)), want, rtol=1e-12)
+        check_grads(lambda v, n=n: special.polygamma(n, v), (x[:3],), 2, rtol=1e-4)
+    check_grads(lambda v: special.polygamma(np.arange(3.0), v), (x[:3],), 2, rtol=1e-4)
+
+
+def test_multigammaln():
+    x = np.array([1.7, 3.0, 20.0])
+    for d in (1, 2, 4):
+        want = [scipy.special.multigammaln(v, d) if v > (d - 1) / 2 else nan for v in x]
+        np.testing.assert_allclose(np.asarray(special.multigammaln(x, d)), want, rtol=1e-14)
+    check_grads(lambda v: special.multigammaln(v, 3), (x,), 2)
+
+
+def test_complex_loggamma():
+    z = np.array([0.5 + 1j, -2.5 + 1e-3j, -30.2 - 4j, 100 + 100j, 1e-5j, -0.5 + 0j, 3 + 0j])
+    np.testing.assert_allclose(np.asarray(special.loggamma(z)), scipy.special.loggamma(z), rtol=1e-13)
+    np.testing.assert_allclose(np.asarray(fg.jit(special.loggamma)(z)), scipy.special.loggamma(z), rtol=1e-13)
+    with mp.workdps(30):
+        second = fg.grad(fg.grad(special.loggamma, holomorphic=True), holomorphic=True)
+        for w in z[:5]:
+            want = complex(mp.polygamma(1, mp.mpc(w)))
+            assert abs(complex(second(w)) - want) < 1e-13 * abs(want)
+
+
+def test_limits_of_derivatives():
+    g = lambda f, *xs, k=0: float(fg.grad(f, k)(*[np.float64(x) for x in xs]))
+    assert g(special.xlogy, 0.0, 0.5) == np.log(0.5) and g(special.xlogy, 0.0, 0.0, k=1) == 0
+    assert g(special.xlogy, 0.0, 0.0) == -inf
+    assert g(special.xlog1py, 0.0, 1.0) == np.log(2.0)
+    assert float(fg.grad(fg.grad(special.xlogy), 1)(np.float64(0.0), np.float64(4.0))) == 0.25
+    assert g(special.entr, 0.0) == inf and g(special.entr, -1.0) == 0
+    assert g(special.rel_entr, 0.0, 1.0) == -inf and g(special.rel_entr, 0.0, 0.0) == 0
+    assert g(special.boxcox, 3.0, 0.0, k=1) == pytest.approx(np.log(3.0) ** 2 / 2)
+    assert g(special.log_ndtr, -1e10) == pytest.approx(1e10, rel=1e-14)
+    assert float(fg.grad(fg.grad(special.log_ndtr))(np.float64(-1e10))) == pytest.approx(-1.0, abs=1e-14)
+    assert g(special.log_ndtr, 50.0) == 0
+    assert g(lambda x: special.gammainc(2.0, x), 0.0) == 0
+
+
+def test_rows():
+    x = np.array([[1.0, 2.0, 800.0], [-inf, -inf, -inf]])
+    for axis in (None, 0, 1, -1):
+        np.testing.assert_allclose(np.asarray(special.logsumexp(x, axis)), scipy.special.logsumexp(x, axis), rtol=1e-15)
+    y = x[:1]
+    for axis in (None, 1):
+        np.testing.assert_allclose(np.asarray(special.softmax(y, axis=axis)), scipy.special.softmax(y, axis=axis), rtol=1e-15)
+        np.testing.assert_allclose(
+            np.asarray(special.log_softmax(y, axis=axis)), scipy.special.log_softmax(y, axis=axis), rtol=1e-15
+        )
+    out, sign = special.logsumexp(np.array([1.0, 2.0]), b=np.array([1.0, -1.0]), return_sign=True)
+    assert float(sign) == -1 and float(out) == pytest.approx(np.log(np.exp(2) - np.exp(1)))
+
+
+def test_whole_numbers():
+    n, k = np.arange(30)[:, None], np.arange(12)
+    for repetition in (False, True):
+        want = scipy.special.comb(n, k, repetition=repetition)
+        fg_value = np.asarray(special.comb(n.astype(np.int64), k, repetition=repetition))
+        exact = want < 2**24
+        np.testing.assert_array_equal(fg_value[exact], want[exact])
+    assert special.factorial(25, exact=True) == 15511210043330985984000000
+    with pytest.raises(UsageError, match=r"(?s)factorial.*exact=True.*Python integer.*int\(n\)"):
+        special.factorial(np.arange(3), exact=True)
+    with pytest.raises(UsageError, match=r"(?s)log_ndtr: got series_order=0"):
+        special.log_ndtr(0.0, 0)
