@@ -348,7 +348,8 @@ def launch(
     row = int(np.prod(dims[nest.outer : nest.outer + nest.inner], dtype=np.int64))
     slices = [np.empty(total * (row if kind == "row" else LANES), DTYPES[code]) for _, code, kind in source.slices]
     error = np.zeros(8, np.int64)
-    arrays = [array for array, _ in operands]
+    # In the simulator operands are the memory itself: a copy of each would undo what another wrote to the same piece of memory.
+    arrays = [cuda.devicearray.FakeCUDAArray(array) if simulated() else array for array, _ in operands]
     numbers = np.array([*dims, *[start for _, start in operands]], np.int64)
     with warnings.catch_warnings():
         # the simulator's threads are Python's, and NumPy warns of every division by zero in them
