@@ -48,8 +48,8 @@ def _factors(given: Any, count: int, arg: str) -> list[Any]:
     """A number for each axis, known or traced."""
     known = _known(given)
     values: Any = known.reshape(-1) if known is not None else given
-    sized = isinstance(values, Sequence) or (isinstance(values, (Value, np.ndarray)) and values.ndim)
-    n = len(values) if sized else 0
+    shape = getattr(values, "shape", None)
+    n = len(values) if isinstance(values, Sequence) else shape[0] if shape else 0
     if n != count:
         raise ShapeError(
             message(

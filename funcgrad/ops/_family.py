@@ -120,15 +120,18 @@ def elementwise_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...
 
 
 def elementwise_batch(op: Callable[..., Any]) -> Callable[..., Any]:
-    """Arrays are brought to one batch axis, then the operator applies as it is; literals, and scalars that are the same for all
-    examples, fit any shape."""
+    """Arrays are brought to one batch axis, then the operator applies as it is; literals fit any shape. Scalars beside arrays are
+    repeated, so that all that is left has one shape."""
 
     def batch(size: int, args: Sequence[Any], dims: Sequence[int | None], /, **params: Any) -> Any:
-        target = next(d for d in dims if d is not None)
-        moved = [
-            batch_at(x, d, size, target) if isinstance(x, Value) and (d is not None or x.aval.ndim) else x
-            for x, d in zip(args, dims, strict=True)
-        ]
+        ranks = [x.aval.ndim - (d is not None) if isinstance(x, Value) else -1 for x, d in zip(args, dims, strict=True)]
+        rank = max(ranks)
+        target = next((d for d, r in zip(dims, ranks, strict=True) if d is not None and r == rank), 0)
+        moved = [batch_at(x, d, size, target) if r == rank else x for x, d, r in zip(args, dims, ranks, strict=True)]
+        shape = aval_of(moved[ranks.index(rank)]).shape
+        for i, (r, d) in enumerate(zip(ranks, dims, strict=True)):
+            if 0 <= r < rank:
+                moved[i] = broadcast_in_dim(args[i], shape=shape, dims=() if d is None else (target,))
         return op(*moved, **params), target
 
     return batch

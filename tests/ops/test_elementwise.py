@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError
 from funcgrad.ops import elementwise as ew
+from funcgrad.transforms.vmap import vmap
 from tests.ops.helpers import arr, grad, grad_value, loops
 
 inf, nan = np.inf, np.nan
@@ -247,3 +248,16 @@ def test_errors_say_what_came_and_what_to_do():
 def test_weak_types_stay_weak():
     x = ew.mul(2.0, 3.0)
     assert x.weak_type and ew.tanh(x).weak_type and ew.square(x).weak_type
+
+
+def test_a_batch_of_scalars_beside_arrays():
+    """Where one operand of an example is a scalar, it is repeated, whether or not it is batched; so cotangents have its shape."""
+    x, s, one = arr(np.arange(6.0).reshape(2, 3)), arr([10.0, 20.0]), arr(5.0)
+    for args, dims, want in [
+        ((x, s), (0, 0), [[0, 10, 20], [60, 80, 100]]),
+        ((x, s), (None, 0), np.arange(6).reshape(2, 3)[None] * np.array([10, 20])[:, None, None]),
+        ((x, one), (1, None), 5 * np.arange(6).reshape(2, 3).T),
+    ]:
+        size = 3 if dims[0] == 1 else 2
+        (out,), (d,) = vmap(lambda a, b: [ew.mul(a, b)], args, dims, size)
+        np.testing.assert_array_equal(np.moveaxis(np.asarray(out), d, 0), want)
