@@ -29,7 +29,10 @@ from funcgrad.transforms import callback as ops
 from funcgrad.transforms.checking import check as check_op
 
 log = logging.getLogger("funcgrad")
-_TRAVELS = object()
+
+
+class _TRAVELS:
+    """Stands for a leaf that is an array. (A class is itself again when it comes out of a pickle.)"""
 
 
 class Packed:

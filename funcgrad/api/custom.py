@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, function_name
+from funcgrad.bridge.travel import reduced_whole
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import TreeError, UsageError, message
@@ -70,8 +71,14 @@ class _Call:
         chosen = tuple(x for i, x in enumerate(bound) if i not in self.static)
         self.count = len(bound)
         leaves, self.in_tree = tree_flatten(chosen)
-        self.values = as_values(name, leaves, chosen)
+        self._values = as_values(name, leaves, chosen)
+        self.avals = [aval_of(x) for x in self._values]
         self.flat = FlatFunction(name, fun, self.in_tree, lambda xs: fun(*self.full(xs), **self.kept))
+
+    def take(self) -> list[Any]:
+        """The flat arguments, which are not kept: the rules live as long as the programs that they are in."""
+        values, self._values = self._values, []
+        return values
 
     def full(self, chosen: Sequence[Any]) -> list[Any]:
         """All positional arguments, with the differentiated ones filled in."""
@@ -113,7 +120,20 @@ def _positional(name: str, fun: Callable[..., Any], args: tuple, kwargs: dict, k
     return bound.args
 
 
-class custom_jvp:
+class _Custom:
+    """What the three kinds share: they travel as functions do, and stand for themselves in copies."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced_whole(self, protocol)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class custom_jvp(_Custom):
     """A function with a derivative rule of its own, for forward and reverse mode.
 
     nondiff_argnums, nondiff_argnames: arguments that the rule gets first and does not differentiate (functions, options).
@@ -209,7 +229,7 @@ class custom_jvp:
             outs = as_values("custom_jvp", outs, pair[0])
             return outs, [_tangent(x, t) for x, t in zip(outs, t_outs, strict=True)]
 
-        outs = custom_call(*call.values, rule=CustomJvp(flat, rule), jaxpr=None, consts=0)
+        outs = custom_call(*call.take(), rule=CustomJvp(flat, rule), jaxpr=None, consts=0)
         return tree_unflatten(trees[0], outs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -235,7 +255,7 @@ def _tangent(x: Any, t: Any) -> Any:
     return value
 
 
-class custom_vjp:
+class custom_vjp(_Custom):
     """A function with a reverse rule of its own.
 
     Give the rule with `f.defvjp(fwd, bwd)`: `fwd(*args) -> (out, residuals)`, and `bwd(*nondiff, residuals, ct)`, which returns a
@@ -310,10 +330,10 @@ class custom_vjp:
             full = [next(given) if a.dtype in dt.INEXACT else np.zeros(a.shape, dt.float0) for a in shape.out_avals]
             ct = tree_unflatten(shape.out_tree, full)
             found = self.bwd(*call.fixed(), tree_unflatten(shape.res_tree, residuals), ct)  # type: ignore[misc]
-            return _cotangents(found, call.in_tree, [aval_of(x) for x in call.values])
+            return _cotangents(found, call.in_tree, call.avals)
 
         shape = _Shape()
-        outs = custom_call(*call.values, rule=CustomVjp(flat, fwd, bwd), jaxpr=None, consts=0)
+        outs = custom_call(*call.take(), rule=CustomVjp(flat, fwd, bwd), jaxpr=None, consts=0)
         return tree_unflatten(trees[0], outs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -415,7 +435,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     return converted, closed.consts
 
 
-class custom_vmap:
+class custom_vmap(_Custom):
     """A function with a batching rule of its own.
 
     Give it with `def_vmap`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`, where every batched array has its batch
@@ -464,7 +484,7 @@ class custom_vmap:
             trees[:] = [out_tree]
             return as_values("custom_vmap", leaves, out), flatten_axes("custom_vmap", out_tree, out_batched)
 
-        outs = custom_call(*call.values, rule=CustomVmap(flat, rule), jaxpr=None, consts=0)
+        outs = custom_call(*call.take(), rule=CustomVmap(flat, rule), jaxpr=None, consts=0)
         return tree_unflatten(trees[0], outs)
 
 

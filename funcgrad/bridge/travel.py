@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from funcgrad.core.by_value import ByValue
 from funcgrad.core.errors import message
 from funcgrad.core.lazy import LazyModule
 
@@ -48,6 +49,20 @@ def reduced(wrapper: Any, fun: Any, rebuild: Callable[..., Any], options: Any) -
                 "pip install cloudpickle" if importlib.util.find_spec("cloudpickle") is None else "define it in a module",
             )
         ) from error
+
+
+def reduced_whole(x: Any, protocol: int) -> Any:
+    """`__reduce_ex__` of an object around functions: by name where it has one, else whole, since its functions may speak of it."""
+    module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", "")
+    if module != "__main__" and name and _found(module, name) is x:
+        return name
+    if id(x) in _busy.ids:
+        return object.__reduce_ex__(x, protocol)
+    _busy.ids.add(id(x))
+    try:
+        return ByValue(x).__reduce__()
+    finally:
+        _busy.ids.discard(id(x))
 
 
 def _found(module: Any, name: str) -> Any:

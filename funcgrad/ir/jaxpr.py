@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.core.aval import ShapedArray
+from funcgrad.core.by_value import portable
 from funcgrad.ir.primitive import Primitive
 
 
@@ -75,7 +76,15 @@ class Jaxpr:
         return Jaxpr(**({name: getattr(self, name) for name in Jaxpr.__slots__[:4]} | changes))
 
     def __reduce__(self) -> tuple:
-        return Jaxpr, (self.constvars, self.invars, self.eqns, self.outvars)
+        # Programs inside of equations are portable by this method; a user's rule or callback may be a lambda.
+        eqns = [
+            e._replace(params={k: v if isinstance(v, (Jaxpr, ClosedJaxpr)) else portable(v) for k, v in e.params.items()})
+            for e in self.eqns
+        ]
+        return Jaxpr, (self.constvars, self.invars, eqns, self.outvars)
+
+    def __deepcopy__(self, memo: Any) -> "Jaxpr":
+        return self
 
     @property
     def in_avals(self) -> list[ShapedArray]:

@@ -129,6 +129,9 @@ class FloatLimits:
         # NumPy gives some as arrays without axes; ml_dtypes' scalars are no np.floating.
         return value if isinstance(value, (int, str)) else float(value)
 
+    def __reduce__(self) -> Any:
+        return finfo, (self._info.dtype,)
+
     def __repr__(self) -> str:
         return f"finfo(min={self.min:.7g}, max={self.max:.7g}, eps={self.eps:.7g}, dtype={self.dtype})"
 

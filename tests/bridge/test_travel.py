@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import gc
 import importlib
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +47,12 @@ def decorated(x):
 @functools.partial(fg.jit, static_argnames="n", donate_argnums=0)
 def powers(x, n):
     return x ** n if n else x
+
+def give_back(x, more):
+    return x + 0, more
+
+def wrong():
+    return fnp.ones(3) + fnp.ones(2)
 
 def run(f, x):
     with counters() as c:
@@ -113,6 +121,110 @@ def test_jaxprs(copied):
     assert all(a is b for a, b in zip(again.in_avals, closed.in_avals))
     for a, b in zip(_run(again), _run(closed)):
         np.testing.assert_array_equal(a, b)
+
+
+@fg.custom_jvp
+def triple_slope(x):
+    return fnp.sin(x)
+
+
+@triple_slope.defjvp
+def _triple_slope_jvp(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return triple_slope(x), 3 * t * fnp.cos(x)
+
+
+def own_rules():
+    @fg.custom_vjp
+    def f(x):
+        return x * 2
+
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (ct * x,))
+
+    @fg.custom_jvp
+    def g(x):
+        return x * 2
+
+    g.defjvp(lambda primals, tangents: (g(*primals), 5 * tangents[0]))
+    return f, g
+
+
+@pytest.mark.parametrize("copied", [there_and_back, copy.deepcopy, functools.partial(there_and_back, by=cloudpickle)])
+def test_jaxprs_with_functions_of_the_user(copied):
+    f, g = own_rules()
+    kind = fg.ShapeDtypeStruct((4,), "float64")
+    for h in (
+        lambda x: f(x) + g(x),
+        fg.jit(lambda x: triple_slope(f(x))),
+        fg.vmap(g),
+        lambda x: fg.jvp(g, (x,), (x,))[1],
+        lambda x: fg.pure_callback(lambda v: v + 1, kind, x),
+        lambda x: fg.checkpoint(lambda y: fnp.sin(y) * 2)(x),
+        lambda x: lax.cond(x.sum() > 0, f, g, x),
+        fg.grad(lambda x: (f(x) * g(x)).sum()),
+    ):
+        closed = fg.make_jaxpr(h)(X)
+        for a, b in zip(_run(copied(closed)), _run(closed), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("copied", [there_and_back, copy.deepcopy, functools.partial(there_and_back, by=cloudpickle)])
+def test_functions_with_rules(copied):
+    f, g = own_rules()
+    for h in (f, g, triple_slope, fg.jit(f), fg.jit(triple_slope)):
+        again = copied(h)
+        np.testing.assert_array_equal(again(X), h(X))
+        np.testing.assert_array_equal(fg.grad(lambda x: again(x).sum())(X), fg.grad(lambda x: h(x).sum())(X))
+    assert copied(triple_slope) is triple_slope or copied.keywords  # cloudpickle sends what this module holds by value
+
+
+def test_rules_do_not_keep_their_arguments_alive():
+    x = fnp.asarray(np.arange(5.0))
+    closed = fg.make_jaxpr(lambda y: triple_slope(y))(x)
+    alive = weakref.ref(x)
+    del x
+    gc.collect()
+    assert alive() is None and closed.eqns
+
+
+def test_small_things():
+    x = fnp.ones(2)
+    for thing in (fnp.float32, fnp.bfloat16, x.device, x.dtype, x.aval, fnp.add, fnp.sin, fnp.linalg.solve):
+        assert there_and_back(thing) is thing or there_and_back(thing) == thing
+        assert copy.deepcopy(thing) is thing or copy.deepcopy(thing) == thing
+    assert there_and_back(fnp.finfo("float32")).eps == copy.deepcopy(fnp.finfo("float32")).eps == fnp.finfo("float32").eps
+    spec = there_and_back(fg.ShapeDtypeStruct((2, 3), "float32"))
+    assert spec.shape == (2, 3) and spec.dtype == np.float32
+
+
+def _raised(f):
+    with pytest.raises(Exception) as caught:
+        f()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: fg.jit(lambda x: 1 if x > 0 else 2)(1.0),
+        lambda: fg.jit(lambda x: range(x))(1),
+        lambda: fg.jit(lambda x: np.asarray(x))(1.0),
+        lambda: fg.jit(lambda x: float(x))(1.0),
+        lambda: fg.jit(lambda x: x[x > 0])(X),
+        lambda: fg.jit(lambda x, i: x[i])(X, 9),
+        lambda: fnp.ones(3) + fnp.ones(2),
+        lambda: fnp.ones(3).__setitem__(0, 1),
+        lambda: fg.grad(lambda x: x)(X),
+        lambda: fnp.asarray(["a"]),
+        lambda: fnp.ones(3, device="tpu"),
+        lambda: fg.check(False, "message {x}", x=3),
+    ],
+)
+def test_errors_come_back_from_workers(f):
+    """What cannot be unpickled hangs a pool."""
+    error = _raised(f)
+    for again in (there_and_back(error), copy.deepcopy(error)):
+        assert type(again) is type(error) and str(again) == str(error)
 
 
 def _run(closed):
@@ -239,6 +351,29 @@ def test_spawned_processes_find_warm_kernels(worker, cold):
     assert sum(loaded for *_, loaded in there) > 0
 
 
+def test_forked_processes_find_warm_kernels(worker, cold):
+    functions = [worker.decorated, fg.jit(lambda x: fnp.cos(x) * 11.0)]
+    here = [worker.run(f, X)[0] for f in functions]
+    _fill_cache(functions)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        there = pool.starmap(worker.run, [(f, X) for f in functions] * 2)
+    for want, (out, _, compiled, _) in zip(here * 2, there, strict=True):
+        np.testing.assert_array_equal(out, want)
+        assert compiled == 0
+
+
+def test_values_go_to_workers_and_come_back(worker, cold):
+    key = fg.random.key(3)
+    closed = fg.make_jaxpr(lambda x: own_rules()[0](fnp.tanh(x)))(X)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        x, (k, again) = pool.apply(worker.give_back, (fnp.asarray(X), (key, closed)))
+        assert isinstance(x, fg.Array) and x.tolist() == X.tolist() and not np.asarray(x).flags.writeable
+        np.testing.assert_array_equal(fg.random.key_data(k), fg.random.key_data(key))
+        np.testing.assert_array_equal(_run(again)[0], _run(closed)[0])
+        with pytest.raises(fg.errors.ShapeError, match="broadcast"):
+            pool.apply(worker.wrong)
+
+
 def _fill_cache(functions):
     """This process may have had the kernels in memory: let a process without them write them to disk."""
     program = "import sys, pickle, numpy as np; fs, x = pickle.load(sys.stdin.buffer); [f(x) for f in fs]"
@@ -269,12 +404,16 @@ def test_joblib(worker, cold):
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     f = fg.jit(lambda x: fnp.tanh(x) * 7)
     want = np.asarray(f(X))
-    _fill_cache([f])
+    _fill_cache([f, worker.named])
     with joblib.parallel_config(backend="loky", n_jobs=2):
         results = joblib.Parallel()(joblib.delayed(worker.run)(f, X) for _ in range(3))
     for out, _, compiled, _ in results:
         np.testing.assert_array_equal(out, want)
         assert compiled == 0
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        for out, _, compiled, _ in joblib.Parallel()(joblib.delayed(worker.run)(worker.named, X) for _ in range(3)):
+            np.testing.assert_allclose(out, np.tanh(X) * 3, rtol=1e-15)
+            assert compiled == 0
     with joblib.parallel_config(backend="threading", n_jobs=2):
         for out in joblib.Parallel()(joblib.delayed(f)(X) for _ in range(3)):
             np.testing.assert_array_equal(out, want)
