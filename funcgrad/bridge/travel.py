@@ -52,7 +52,7 @@ def reduced(wrapper: Any, fun: Any, rebuild: Callable[..., Any], options: Any) -
 
 
 def reduced_whole(x: Any, protocol: int) -> Any:
-    """`__reduce_ex__` of an object around functions: by name where it has one, else whole, since its functions may speak of it."""
+    """`__reduce_ex__` of an object around functions: by name where it has one, else whole: its functions may speak of it."""
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", "")
     if module != "__main__" and name and _found(module, name) is x:
         return name
