@@ -1,4 +1,4 @@
-"""What the standard pickle refuses (lambdas, local functions, what holds them), as cloudpickle's bytes inside a standard pickle."""
+"""What the standard pickle refuses (lambdas, local functions, what holds them), as bytes of cloudpickle inside of it."""
 
 import importlib.util
 import pickle
