@@ -111,8 +111,6 @@ def _slide(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any,
         raise ShapeError(
             message(f"fnp.{name}: got {x.aval.str_short()} and {y.aval.str_short()}", "vectors that are not empty", "x.ravel()")
         )
-    if x.dtype == dt.bool_:
-        x, y = cast(x, dt.int64), cast(y, dt.int64)
     if preferred is not None:
         x, y = [cast(w, dt.canonical(preferred)) for w in (x, y)]
     swapped = x.shape[0] < y.shape[0]
@@ -150,7 +148,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
     Args: a, v: vectors that are not empty. mode: "full" (all overlaps), "same" (the middle, as long as the longer one), "valid"
     (whole overlaps only). precision: accepted, products are always in full precision. preferred_element_type: the dtype of the
-    sums and the result. Returns: a vector of the common dtype; of bools the counts. Raises: ShapeError, UsageError.
+    sums and the result. Returns: a vector of the common dtype. Raises: ShapeError, UsageError.
 
     >>> fnp.convolve(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0, 0.5])).tolist()
     [0.0, 1.0, 2.5, 4.0, 1.5]
