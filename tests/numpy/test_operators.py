@@ -319,3 +319,30 @@ def test_remainder_by_a_number_under_vmap(y):
         expected = np.asarray(f(x))
         np.testing.assert_array_equal(fg.vmap(f)(fnp.asarray(x)), expected)
         np.testing.assert_array_equal(fg.jit(fg.vmap(f, 1, 1))(x), expected)
+
+
+SCALAR_AND_ARRAY = {
+    "s + x": lambda s, x: s + x, "x - s": lambda s, x: x - s, "s * x": lambda s, x: s * x, "max": lambda s, x: fnp.maximum(s, x),
+    "where": lambda s, x: fnp.where(x > 1, s, x), "rem": lambda s, x: x % s, "negative": lambda s, x: x % 6 * s,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALAR_AND_ARRAY)
+@pytest.mark.parametrize("x", [np.arange(6.0).reshape(3, 2) + 0.25, np.arange(3.0) + 0.25], ids=["rows", "numbers"])
+def test_gradients_of_scalars_from_outside_vmap(name, x):
+    f = SCALAR_AND_ARRAY[name]
+
+    def loop(s):
+        return sum(f(s, row).sum() for row in x)
+
+    def batched(s):
+        return fg.vmap(lambda row: f(s, row))(x).sum()
+
+    def each(s):
+        return fg.vmap(f)(s * fnp.ones(3), x).sum()
+
+    want = fg.grad(loop)(np.float64(1.7))
+    for g in (batched, each):
+        for got in (fg.grad(g)(np.float64(1.7)), fg.jit(fg.grad(g))(np.float64(1.7))):
+            assert got.shape == ()
+            np.testing.assert_allclose(got, want)
