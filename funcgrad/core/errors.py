@@ -248,17 +248,17 @@ class _TracedValueError(FuncgradError):
     _allowed = ""
     _fix = ""
 
-    def __init__(self, tracer: Any, context: str = "") -> None:
-        super().__init__(tracer if isinstance(tracer, str) else self._text(tracer, context))
+    def __init__(self, tracer: Any, context: str = "", fix: str = "") -> None:
+        super().__init__(tracer if isinstance(tracer, str) else self._text(tracer, context, fix))
 
-    def _text(self, tracer: Any, context: str) -> str:
+    def _text(self, tracer: Any, context: str, fix: str = "") -> str:
         now = _source.current()
         came = f"{self._needed} was asked of a traced value {describe(tracer)}{made_at(tracer)}"
         if now is not _source.UNKNOWN:
             came += f"; asked at {now.quote()}"
         if context:
             came += f"\n  {context}"
-        return message(came, self._allowed, self._fix)
+        return message(came, self._allowed, fix or self._fix)
 
 
 class ConcretizationTypeError(_TracedValueError, TypeError):

@@ -25,7 +25,9 @@ from funcgrad.numpy import (
     fft,
     files,
     filled,
+    fitting,
     floats,
+    histograms,
     integers,
     interpolation,
     join,
@@ -66,7 +68,9 @@ from funcgrad.numpy.einstein import *
 from funcgrad.numpy.elementwise import *
 from funcgrad.numpy.files import *
 from funcgrad.numpy.filled import *
+from funcgrad.numpy.fitting import *
 from funcgrad.numpy.floats import *
+from funcgrad.numpy.histograms import *
 from funcgrad.numpy.integers import *
 from funcgrad.numpy.interpolation import *
 from funcgrad.numpy.join import *
@@ -106,6 +110,8 @@ __all__ += dtypes.__all__
 __all__ += einstein.__all__
 __all__ += elementwise.__all__
 __all__ += files.__all__
+__all__ += fitting.__all__
+__all__ += histograms.__all__
 __all__ += floats.__all__
 __all__ += integers.__all__
 __all__ += interpolation.__all__

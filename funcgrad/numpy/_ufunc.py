@@ -30,6 +30,10 @@ class _Described(type):
     # The class has a docstring although its instances have docstrings of their own.
     __doc__ = property(lambda cls: _DOC)  # type: ignore[assignment]
 
+    @property
+    def __wrapped__(cls) -> Any:
+        raise AttributeError  # its slot is for instances; inspect.signature would take it for a function
+
 
 _DOC = """A function of `nin` numbers that gives `nout`, applied to the elements of arrays that broadcast.
 

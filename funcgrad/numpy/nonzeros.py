@@ -47,7 +47,11 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
     known = concrete(mask)
     if size is None:
         if known is None:
-            raise ConcretizationTypeError(x, "fnp.nonzero has a length that depends on the numbers; give size=n (and fill_value)")
+            raise ConcretizationTypeError(
+                x,
+                "the length of fnp.nonzero's result (as of fnp.where(mask), argwhere, compress, extract) depends on the numbers",
+                "size=n (and fill_value=v) for a known length, fnp.where(mask, x, y) to choose, or call it outside of jit",
+            )
         return tuple([from_numpy(i) for i in np.nonzero(known)])
     n = static_int(size, "nonzero", "size")
     flat = ravel(mask)

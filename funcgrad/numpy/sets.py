@@ -1,4 +1,4 @@
-"""Counting and sets: unique, union1d, intersect1d, setdiff1d, setxor1d, isin, bincount, histogram.
+"""Counting and sets: unique, union1d, intersect1d, setdiff1d, setxor1d, isin, bincount.
 
 The length of a set depends on the numbers, so these need numbers that are known, or `size=` (and `fill_value=`) inside traced
 functions.
@@ -11,78 +11,61 @@ import numpy as np
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import concrete, static_int
-from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
+from funcgrad.numpy._axes import axis_of, concrete, static_int
+from funcgrad.numpy._fixed_sets import distinct, kept
+from funcgrad.numpy._promote import as_value, common_dtype
 from funcgrad.numpy.compare import equal
-from funcgrad.numpy.cumulative import diff
-from funcgrad.numpy.elementwise import divide
-from funcgrad.numpy.ranges import linspace
-from funcgrad.numpy.reductions import max, min, sum
-from funcgrad.numpy.selection import where
-from funcgrad.numpy.sorting import searchsorted, sort
-from funcgrad.numpy.structure import ravel
+from funcgrad.numpy.join import concatenate
+from funcgrad.numpy.selection import take, where
+from funcgrad.numpy.sorting import argsort, searchsorted, sort
+from funcgrad.numpy.structure import moveaxis, ravel, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
 from funcgrad.trace.value import Value
 
 __all__ = [
-    "bincount", "histogram", "histogram_bin_edges", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique",
+    "bincount", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique",
     "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
 
 
-def _known(x: Value, name: str) -> np.ndarray:
+def _known(x: Value, name: str, fix: str = "size=n, fill_value=v") -> np.ndarray:
     numbers = concrete(x)
     if numbers is None:
         raise ConcretizationTypeError(
-            x, f"the length of fnp.{name}'s result depends on the numbers; call it outside of traced functions"
+            x, f"the length of fnp.{name}'s result depends on the numbers", f"fnp.{name}(..., {fix}), or call it outside of jit"
         )
     return numbers
-
-
-def _sized(x: np.ndarray, size: Any, fill_value: Any, name: str) -> np.ndarray:
-    """Cut or filled to `size` along the first axis; the filler is the first element without a fill_value."""
-    if size is None:
-        return x
-    n = static_int(size, name, "size")
-    x = x[:n]
-    if x.shape[0] == n:
-        return x
-    filler = (
-        (x[:1] if x.shape[0] else np.zeros((1, *x.shape[1:]), x.dtype))
-        if fill_value is None
-        else np.full((1, *x.shape[1:]), fill_value, x.dtype)
-    )
-    return np.concatenate([x, np.repeat(filler, n - x.shape[0], 0)])
 
 
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *,
     equal_nan: bool = True, size: Any = None, fill_value: Any = None, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """The different elements (or slices along `axis`) in ascending order; the numbers must be known.
+    """The different elements (or slices along `axis`) in ascending order.
 
     Args: return_index, return_inverse, return_counts: also where each first stands, which of them each element is, how often
     each comes.
-    equal_nan: NaN equals NaN. size, fill_value: cut or filled to a length. sorted: any; they always are.
+    equal_nan: NaN equals NaN. size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled with
+    fill_value (default: the first element; counts with 0). sorted: any; they always are.
+    Raises: ConcretizationTypeError for a traced array without size.
     """
     x = as_value(ar, "unique", "ar")
-    numbers = _known(x, "unique")
-    out = np.unique(numbers, True, True, True, axis, equal_nan=equal_nan)
-    values, index, inverse, counts = out
-    values = np.moveaxis(values, axis, 0) if axis is not None else values
-    values = _sized(values, size, fill_value, "unique")
-    values = np.moveaxis(values, 0, axis) if axis is not None else values
-    found = [values]
-    if return_index:
-        found.append(_sized(index, size, None, "unique"))
-    if return_inverse:
-        found.append(inverse.reshape(x.shape) if axis is None else inverse)
-    if return_counts:
-        found.append(_sized(counts, size, 0, "unique"))
-    arrays = [from_numpy(np.asarray(v, order="C")) for v in found]
-    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+    if size is None:
+        values, index, inverse, counts = np.unique(_known(x, "unique"), True, True, True, axis, equal_nan=equal_nan)
+        if axis is None:
+            inverse = inverse.reshape(x.shape)
+        values, index, inverse, counts = [from_numpy(np.asarray(v, order="C")) for v in (values, index, inverse, counts)]
+    else:
+        i = None if axis is None else axis_of(axis, x.ndim, "unique")
+        rows = ravel(x) if i is None else moveaxis(x, i, 0)
+        n = static_int(size, "unique", "size")
+        values, index, inverse, counts, _ = distinct("unique", rows, n, fill_value, equal_nan=equal_nan)
+        values = values if i is None else moveaxis(values, 0, i)
+        inverse = reshape(inverse, x.shape) if i is None else inverse
+    extra = [v for v, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts)) if wanted]
+    return (values, *extra) if extra else values
 
 
 class UniqueAll(NamedTuple):
@@ -128,39 +111,75 @@ def unique_values(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Any
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def _two(name: str, ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
+def _two(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
     x, y = common_dtype(as_value(ar1, name, "ar1"), as_value(ar2, name, "ar2"))
-    return _known(x, name).ravel(), _known(y, name).ravel()
+    return ravel(x), ravel(y)
 
 
 def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """The different elements of both, sorted; the numbers must be known."""
-    return from_numpy(_sized(np.union1d(*_two("union1d", ar1, ar2)), size, fill_value, "union1d"))
+    """The different elements of both, sorted. size, fill_value: cut or filled to a length, as in `unique`.
+
+    >>> fnp.union1d(fnp.array([3, 1]), fnp.array([2, 3]))
+    Array([1, 2, 3], dtype=int64)
+    """
+    x, y = _two("union1d", ar1, ar2)
+    if size is None:
+        return from_numpy(np.union1d(_known(x, "union1d"), _known(y, "union1d")))
+    return distinct("union1d", concatenate([x, y]), static_int(size, "union1d", "size"), fill_value).values
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None) -> Any:
-    """The different elements of ar1 that are not in ar2; the numbers must be known."""
-    return from_numpy(_sized(np.setdiff1d(*_two("setdiff1d", ar1, ar2), assume_unique), size, fill_value, "setdiff1d"))
+    """The different elements of ar1 that are not in ar2, sorted; with assume_unique in their order.
+
+    size, fill_value: cut, or filled with fill_value (default 0), to a length that is known while tracing.
+
+    >>> fnp.setdiff1d(fnp.array([3, 1, 2]), fnp.array([2]))
+    Array([1, 3], dtype=int64)
+    """
+    x, y = _two("setdiff1d", ar1, ar2)
+    if size is None:
+        return from_numpy(np.setdiff1d(_known(x, "setdiff1d"), _known(y, "setdiff1d"), assume_unique))
+    n, keep = static_int(size, "setdiff1d", "size"), isin(x, y, invert=True)
+    if assume_unique:
+        return kept("setdiff1d", x, keep, n, fill_value)
+    return distinct("setdiff1d", x, n, 0 if fill_value is None else fill_value, keep=keep).values
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None) -> Any:
-    """The elements that are in exactly one of both; the numbers must be known."""
-    return from_numpy(_sized(np.setxor1d(*_two("setxor1d", ar1, ar2), assume_unique), size, fill_value, "setxor1d"))
+    """The elements that are in exactly one of both, sorted. size, fill_value: cut or filled to a length, as in `unique`.
+
+    >>> fnp.setxor1d(fnp.array([3, 1]), fnp.array([2, 3]))
+    Array([1, 2], dtype=int64)
+    """
+    x, y = _two("setxor1d", ar1, ar2)
+    if size is None:
+        return from_numpy(np.setxor1d(_known(x, "setxor1d"), _known(y, "setxor1d"), assume_unique))
+    keep = concatenate([isin(x, y, invert=True), isin(y, x, invert=True)])
+    return distinct("setxor1d", concatenate([x, y]), static_int(size, "setxor1d", "size"), fill_value, keep=keep).values
 
 
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: Any = None, fill_value: Any = None
 ) -> Any:
-    """The elements that are in both, sorted; return_indices: also where each first stands in ar1 and ar2. The numbers must be
-    known."""
-    values, i, j = np.intersect1d(*_two("intersect1d", ar1, ar2), assume_unique, True)
-    out = from_numpy(_sized(values, size, fill_value, "intersect1d"))
+    """The elements that are in both, sorted; return_indices: also where each first stands in ar1 and ar2.
+
+    size, fill_value: cut or filled to a length, as in `unique`; indices are filled with the number of elements.
+
+    >>> fnp.intersect1d(fnp.array([3, 1, 2]), fnp.array([2, 3]))
+    Array([2, 3], dtype=int64)
+    """
+    x, y = _two("intersect1d", ar1, ar2)
+    if size is None:
+        found = np.intersect1d(_known(x, "intersect1d"), _known(y, "intersect1d"), assume_unique, True)
+        values, *places = [from_numpy(v) for v in found]
+        return (values, *places) if return_indices else values
+    n = static_int(size, "intersect1d", "size")
+    out = distinct("intersect1d", x, n, fill_value, keep=isin(x, y), equal_nan=False)
     if not return_indices:
-        return out
-    return out, *[
-        from_numpy(_sized(k, size, x.size, "intersect1d"))
-        for k, x in ((i, as_value(ar1, "intersect1d")), (j, as_value(ar2, "intersect1d")))
-    ]
+        return out.values
+    order = argsort(y)
+    second = take(order, searchsorted(take(y, order), out.values), mode="clip") if y.size else full((n,), np.int64(0))
+    return out.values, where(out.filled, out.index, np.int64(x.size)), where(out.filled, second, np.int64(y.size))
 
 
 _ISIN = ("auto", "compare_all", "binary_search", "sort")
@@ -193,7 +212,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = N
         raise ShapeError(message(f"fnp.bincount: got {v.aval.str_short()}", "a vector of integers", "x.ravel().astype(int)"))
     v = ew.convert(v, dt.int64)
     if length is None:
-        known = _known(v, "bincount")
+        known = _known(v, "bincount", "length=n")
         if known.size and known.min() < 0:
             raise UsageError(message("fnp.bincount: got negative numbers", "numbers of 0 or more", "x - x.min()"))
         n = builtins_max(int(known.max()) + 1 if known.size else 0, static_int(minlength, "bincount", "minlength"))
@@ -217,53 +236,3 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = N
 def builtins_max(a: int, b: int) -> int:
     """The larger of two Python integers (`max` is the array function here)."""
     return a if a > b else b
-
-
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of `bins` equal bins over the range of a (or `range=(low, high)`); a vector of edges is given back."""
-    if isinstance(bins, str):
-        raise UsageError(message(f"fnp.histogram_bin_edges: got bins={bins!r}", "a number of bins, or edges", "bins=10"))
-    edges = as_value(np.asarray(bins) if isinstance(bins, (list, tuple)) else bins, "histogram_bin_edges", "bins")
-    (x,) = common_inexact(as_value(a, "histogram_bin_edges"))
-    if edges.ndim == 1:
-        return edges
-    n = static_int(bins, "histogram_bin_edges", "bins")
-    if n < 1:
-        raise UsageError(message(f"fnp.histogram_bin_edges: got bins={n}", "one bin or more", "bins=10"))
-    if range is None:
-        low, high = (min(x), max(x)) if x.size else (value_in(0, x.dtype, "histogram"), value_in(1, x.dtype, "histogram"))
-    else:
-        low, high = [value_in(v, x.dtype, "histogram", "range") for v in range]
-    flat = ew.eq(low, high)
-    half = x.dtype.type(0.5)
-    return linspace(where(flat, ew.sub(low, half), low), where(flat, ew.add(high, half), high), n + 1)
-
-
-def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None) -> tuple[Any, Any]:
-    """How many elements (or what weight) fall into each bin, and the edges. The last bin is closed at the right.
-
-    bins: a number or a vector of edges. density: divided by the sum and by the width of each bin.
-    """
-    x = as_value(a, "histogram")
-    edges = histogram_bin_edges(x, bins, range, weights)
-    v, e = common_dtype(ravel(x), edges)
-    n = e.shape[0] - 1
-    place = ew.sub(searchsorted(e, v, "right"), np.int64(1))
-    place = where(equal(v, e[n]), np.int64(n - 1), place)
-    # Outside of the edges nothing is counted.
-    place = where(ew.lt(place, np.int64(0)), np.int64(n), place)
-    if weights is None:
-        counts = full((n,), np.int64(0)).at[place].add(1, mode="drop")
-    else:
-        w = ravel(as_value(weights, "histogram", "weights"))
-        if w.shape != v.shape:
-            raise ShapeError(
-                message(
-                    f"fnp.histogram: got {w.size} weights for {v.size} elements", "one an element", "weights.reshape(a.shape)"
-                )
-            )
-        counts = full((n,), w.dtype.type(0)).at[place].add(w, mode="drop")
-    if density:
-        (c,) = common_inexact(cast(counts, e.dtype) if e.dtype in dt.INEXACT else counts)
-        counts = divide(divide(c, diff(e)), sum(c))
-    return counts, edges
