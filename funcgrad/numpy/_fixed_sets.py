@@ -12,8 +12,8 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._promote import broadcast_value, value_in
 from funcgrad.numpy.join import concatenate
-from funcgrad.numpy.reductions import any as any_
 from funcgrad.numpy.nonzeros import nonzero
+from funcgrad.numpy.reductions import any as any_
 from funcgrad.numpy.selection import take, where
 from funcgrad.numpy.structure import cut, reshape
 from funcgrad.ops import elementwise as ew
