@@ -69,3 +69,12 @@ def test_errors_name_the_argument():
 def test_branch_on_a_batched_value_is_an_error():
     with pytest.raises(TypeError, match="where"):
         fg.vmap(lambda x: x if x > 0 else -x)(np.ones(3))
+
+
+@pytest.mark.parametrize("out_axes", [0, 1])
+def test_a_scalar_of_each_example_beside_an_array_that_all_share(out_axes):
+    a, b = np.arange(2.0), np.arange(3.0)
+    for f in (lambda x, y: x - y, lambda x, y: fnp.where(x > 0, y, x * y), lambda x, y: fnp.where(y > 1, x, 6) % 5):
+        want = np.array([[f(x, y) for y in b] for x in a])
+        got = fg.vmap(lambda x, f=f: fg.vmap(lambda y: f(x, y))(b), out_axes=out_axes)(a)
+        np.testing.assert_array_equal(got, want if out_axes == 0 else want.T)
