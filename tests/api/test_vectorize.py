@@ -1,5 +1,7 @@
 """vmap against Python loops."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -76,5 +78,5 @@ def test_a_scalar_of_each_example_beside_an_array_that_all_share(out_axes):
     a, b = np.arange(2.0), np.arange(3.0)
     for f in (lambda x, y: x - y, lambda x, y: fnp.where(x > 0, y, x * y), lambda x, y: fnp.where(y > 1, x, 6) % 5):
         want = np.array([[f(x, y) for y in b] for x in a])
-        got = fg.vmap(lambda x, f=f: fg.vmap(lambda y: f(x, y))(b), out_axes=out_axes)(a)
+        got = fg.vmap(lambda x, f=f: fg.vmap(partial(f, x))(b), out_axes=out_axes)(a)
         np.testing.assert_array_equal(got, want if out_axes == 0 else want.T)
