@@ -18,7 +18,10 @@ R = np.random.default_rng(0)
      ([0.0, 1.0, 2.0], [1.0, 2.0])],
 )  # fmt: skip
 def test_polydiv(u, v):
-    u, v = np.array(u, np.result_type(np.float64, np.asarray(u).dtype)), np.array(v, np.result_type(np.float64, np.asarray(v).dtype))
+    u, v = (
+        np.array(u, np.result_type(np.float64, np.asarray(u).dtype)),
+        np.array(v, np.result_type(np.float64, np.asarray(v).dtype)),
+    )
     q, r = np.polydiv(u, v)
     for got in (fnp.polydiv(u, v), fg.jit(fnp.polydiv)(u, v)):
         np.testing.assert_allclose(got[0], q)
@@ -29,7 +32,9 @@ def test_polydiv(u, v):
     check_grads(lambda a, b: fnp.polydiv(a, b), (u, v), order=1)
 
 
-@pytest.mark.parametrize("p", [[1, -3, 2], [2.0, 1, 3], [0, 0, 1, -6, 11, -6], [1, -3, 2, 0, 0], [5], [0, 0], [1j, 2, 1], [0, 3, 0]])
+@pytest.mark.parametrize(
+    "p", [[1, -3, 2], [2.0, 1, 3], [0, 0, 1, -6, 11, -6], [1, -3, 2, 0, 0], [5], [0, 0], [1j, 2, 1], [0, 3, 0]]
+)
 def test_roots(p):
     p = np.array(p)
     want = np.sort_complex(np.roots(p))
@@ -54,7 +59,9 @@ def test_roots_in_a_batch_and_their_gradients():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("shape", [(9,), (9, 2)])
-@pytest.mark.parametrize("options", [{}, {"w": True}, {"rcond": 1e-3}, {"full": True}, {"cov": True}, {"cov": "unscaled", "w": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"w": True}, {"rcond": 1e-3}, {"full": True}, {"cov": True}, {"cov": "unscaled", "w": True}]
+)
 def test_polyfit(options, shape, dtype):
     x, y = np.linspace(-1, 2, 9).astype(dtype), R.normal(size=shape).astype(dtype)
     options = options | ({"w": np.linspace(1, 2, 9)} if options.get("w") else {})

@@ -73,7 +73,9 @@ def test_sets_of_two(name, x, size):
     f = lambda a, b: ours(a, b, size=size)
     for got in (f(fnp.asarray(x), fnp.asarray(OTHER)), fg.jit(f)(x, OTHER)):
         np.testing.assert_array_equal(got, cut_or_filled(want, size, first))
-    np.testing.assert_array_equal(fg.jit(lambda a, b: ours(a, b, size=size, fill_value=7))(x, OTHER), cut_or_filled(want, size, 7))
+    np.testing.assert_array_equal(
+        fg.jit(lambda a, b: ours(a, b, size=size, fill_value=7))(x, OTHER), cut_or_filled(want, size, 7)
+    )
     np.testing.assert_array_equal(ours(fnp.asarray(x), fnp.asarray(OTHER)), want)
 
 
