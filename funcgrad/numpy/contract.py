@@ -72,7 +72,11 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     Returns: (..., m, n), without the axis of a vector.
     Raises: ShapeError for scalars and where the inner extents differ, naming both shapes.
 
-    >>> fnp.matmul(fnp.ones((2, 3)), fnp.ones((3, 4))).shape
+    >>> fnp.matmul(fnp.array([[1, 2], [3, 4]]), fnp.array([[1, 0], [1, 1]]))
+    Array([[3, 2],
+           [7, 4]], dtype=int64)
+    >>> fnp.matmul(fnp.ones((5, 2, 3)), fnp.ones((3, 4))).shape
+    (5, 2, 4)
     """
     x, y, target = operands("matmul", a, b, preferred_element_type, precision)
     nx, ny = x.aval.ndim, y.aval.ndim
@@ -139,6 +143,11 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     """NumPy's dot: the product of scalars, otherwise a sum over the last axis of a and the second last (or only) axis of b.
 
     Raises: ShapeError where those extents differ. For matrices write `a @ b`.
+
+    >>> fnp.dot(fnp.array([1, 2, 3]), fnp.array([4, 5, 6]))
+    Array(32, dtype=int64)
+    >>> fnp.dot(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]))
+    Array([12, 34], dtype=int64)
     """
     _no_sharding("dot", out_sharding)
     x, y, target = operands("dot", a, b, preferred_element_type, precision)
@@ -162,7 +171,14 @@ def _no_sharding(name: str, out_sharding: Any) -> None:
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of products over the last axes of both; of scalars, the product."""
+    """The sum of products over the last axes of both; of scalars, the product. Raises ShapeError where those extents differ.
+
+    Returns: the other axes of a, then those of b. precision, preferred_element_type: as in `matmul`.
+
+    >>> fnp.inner(fnp.array([[1, 2], [3, 4]]), fnp.array([[10, 1], [0, 1]]))
+    Array([[12,  2],
+           [34,  4]], dtype=int64)
+    """
     x, y, target = operands("inner", a, b, preferred_element_type, precision)
     if x.ndim == 0 or y.ndim == 0:
         return finish(multiply(x, y), target)
@@ -174,14 +190,23 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    """All products of an element of a with one of b (both flattened): shape (a.size, b.size)."""
+    """All products of an element of a with one of b (both flattened): shape (a.size, b.size).
+
+    >>> fnp.outer(fnp.array([1, 2]), fnp.array([10, 20, 30]))
+    Array([[10, 20, 30],
+           [20, 40, 60]], dtype=int64)
+    """
     check_unsupported("outer", out=out)
     x, y = ravel(as_value(a, "outer", "a")), ravel(as_value(b, "outer", "b"))
     return multiply(expand_dims(x, 1), expand_dims(y, 0))
 
 
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of conj(a) * b over all elements of both, flattened. A scalar."""
+    """The sum of conj(a) * b over all elements of both, flattened. A scalar. Raises ShapeError for different sizes.
+
+    >>> fnp.vdot(fnp.array([1j, 2.0]), fnp.array([1j, 3.0]))
+    Array(7.+0.j, dtype=complex64)
+    """
     x, y = as_value(a, "vdot", "a"), as_value(b, "vdot", "b")
     x = conj(x) if x.dtype in dt.COMPLEXES else x
     return dot(ravel(x), ravel(y), precision=precision, preferred_element_type=preferred_element_type)
@@ -195,6 +220,9 @@ def tensordot(
     Returns: the axes of a that are left, then those of b. Raises: ShapeError where summed extents differ.
 
     >>> fnp.tensordot(fnp.ones((2, 3, 4)), fnp.ones((3, 4, 5))).shape
+    (2, 5)
+    >>> fnp.tensordot(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]), axes=([0], [0]))
+    Array([13, 24], dtype=int64)
     """
     _no_sharding("tensordot", out_sharding)
     x, y, target = operands("tensordot", a, b, preferred_element_type, precision)
@@ -224,7 +252,11 @@ def tensordot(
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of conj(x1) * x2 along `axis`; the other axes broadcast."""
+    """The sum of conj(x1) * x2 along `axis`; the other axes broadcast. Raises ShapeError where the extents differ.
+
+    >>> fnp.vecdot(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]))
+    Array([12, 34], dtype=int64)
+    """
     x, y, target = operands("vecdot", x1, x2, preferred_element_type, precision)
     if x.ndim == 0 or y.ndim == 0 or x.shape[axis] != y.shape[axis]:
         raise _mismatch("vecdot", x1, x2, f"equal extents along axis {axis}", "mend axis=")
@@ -239,14 +271,22 @@ def squeeze_last_two(x: Any) -> Any:
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """Matrices (..., m, n) times vectors (..., n): (..., m)."""
+    """Matrices (..., m, n) times vectors (..., n): (..., m). Raises ShapeError where n differs.
+
+    >>> fnp.matvec(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]))
+    Array([12, 34], dtype=int64)
+    """
     y = as_value(x2, "matvec", "x2")
     out = matmul(x1, expand_dims(y, -1))
     return squeeze(out, dimensions=(out.ndim - 1,))
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Conjugated vectors (..., n) times matrices (..., n, m): (..., m)."""
+    """Conjugated vectors (..., n) times matrices (..., n, m): (..., m). Raises ShapeError where n differs.
+
+    >>> fnp.vecmat(fnp.array([10, 1]), fnp.array([[1, 2], [3, 4]]))
+    Array([13, 24], dtype=int64)
+    """
     x = as_value(x1, "vecmat", "x1")
     x = conj(x) if x.dtype in dt.COMPLEXES else x
     out = matmul(expand_dims(x, -2), x2)
@@ -254,7 +294,12 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: every element of a times the whole of b, as blocks."""
+    """The Kronecker product: every element of a times the whole of b, as blocks.
+
+    >>> fnp.kron(fnp.array([[1, 2]]), fnp.array([[1, 1], [0, 1]]))
+    Array([[1, 1, 2, 2],
+           [0, 1, 0, 2]], dtype=int64)
+    """
     x, y = as_value(a, "kron", "a"), as_value(b, "kron", "b")
     rank = max(x.ndim, y.ndim)
     x = expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x

@@ -72,7 +72,12 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, str]:
-    """The order of contraction that `einsum` takes, and a report on its cost."""
+    """The order of contraction that `einsum` takes, and a report on its cost. Arguments as in `einsum`.
+
+    >>> path, report = fnp.einsum_path("ij,jk,k->i", fnp.ones((9, 9)), fnp.ones((9, 9)), fnp.ones(9))
+    >>> path
+    ['einsum_path', (1, 2), (0, 1)]
+    """
     letters, output, xs = _parse(subscripts, operands)
     text = ",".join(letters) + "->" + output
     path, info = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize))
@@ -114,7 +119,12 @@ def einsum(
     True, False (left to right) or a path. preferred_element_type: dtype of the products and of the result.
     Raises: ShapeError where a letter has two extents; UsageError for subscripts that cannot be read.
 
-    >>> fnp.einsum("ij,kj->ik", fnp.ones((2, 3)), fnp.ones((4, 3))).shape
+    >>> x, y = fnp.array([[1, 2], [3, 4]]), fnp.array([[1, 0], [1, 1]])
+    >>> fnp.einsum("ij,jk->ik", x, y)
+    Array([[3, 2],
+           [7, 4]], dtype=int64)
+    >>> fnp.einsum("ii", x), fnp.einsum("...j->...", x)
+    (Array(5, dtype=int64), Array([3, 7], dtype=int64))
     """
     check_unsupported("einsum", out=out)
     check_precision(precision, "einsum")

@@ -29,43 +29,92 @@ get_printoptions, set_printoptions, printoptions = np.get_printoptions, np.set_p
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to a .npy file (a name or an open file), as np.save does."""
+    """Write an array to a .npy file (a name or an open file), as np.save does. allow_pickle: for NumPy's object arrays.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> fnp.save(file, fnp.arange(3))
+    >>> np.load(io.BytesIO(file.getvalue()))
+    array([0, 1, 2])
+    """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write arrays to a .npz file under arr_0, arr_1, ... and the names of keyword arguments, as np.savez does."""
+    """Write arrays to a .npz file under arr_0, arr_1, ... and the names of keyword arguments, as np.savez does.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> fnp.savez(file, fnp.arange(3), weights=fnp.ones(2))
+    >>> sorted(fnp.load(io.BytesIO(file.getvalue())))
+    ['arr_0', 'weights']
+    """
     np.savez(file, *[np.asarray(a) for a in args], allow_pickle=allow_pickle, **{k: np.asarray(a) for k, a in kwds.items()})
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """Read a .npy file as an array (a .npz file as np.load gives it, with NumPy's arrays). Arguments as np.load's."""
+    """Read a .npy file as an array (a .npz file as np.load gives it, with NumPy's arrays). Arguments as np.load's.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> fnp.save(file, fnp.arange(3))
+    >>> fnp.load(io.BytesIO(file.getvalue()))
+    Array([0, 1, 2], dtype=int64)
+    """
     out = np.load(file, *args, **kwargs)
     return from_numpy(out) if isinstance(out, np.ndarray) else out
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """np.fromfile as an array: the numbers in a binary or text file."""
+    """np.fromfile as an array: the numbers in a binary or text file, which is given by its name.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "numbers")
+    ...     np.arange(3, dtype=np.int16).tofile(name)
+    ...     print(repr(fnp.fromfile(name, np.int16)))
+    Array([0, 1, 2], dtype=int16)
+    """
     return from_numpy(np.fromfile(*args, **kwargs))
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """np.fromiter as an array: a vector of the numbers that an iterable gives."""
+    """np.fromiter as an array: a vector of the numbers that an iterable gives.
+
+    >>> fnp.fromiter((i * i for i in range(4)), np.int32)
+    Array([0, 1, 4, 9], dtype=int32)
+    """
     return from_numpy(np.fromiter(*args, **kwargs))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """A vector of the numbers in a text, separated by `sep`; dtype float64 where it is left out, as in NumPy."""
+    """A vector of the numbers in a text, separated by `sep`; dtype float64 where it is left out, as in NumPy.
+
+    Args: count: how many numbers (-1: all). Raises ValueError for what is no number.
+
+    >>> fnp.fromstring("1, 2, 3", sep=",")
+    Array([1., 2., 3.], dtype=float64)
+    """
     return from_numpy(np.fromstring(string, np.float64 if dtype is float else dt.canonical(dtype), count, sep=sep))
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """The text that `repr` gives, with np.array_repr's options."""
-    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small).replace("array", "Array", 1)
+    """The text that `repr` gives, with np.array_repr's options.
+
+    >>> fnp.array_repr(fnp.array([1.23456, 2.0]), precision=2)
+    'Array([1.23, 2.  ], dtype=float32)'
+    """
+    x = as_value(arr, "array_repr", "arr")
+    with np.printoptions(linewidth=max_line_width, precision=precision, suppress=suppress_small):
+        return repr(x)
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """The text that `str` gives, with np.array_str's options."""
+    """The text that `str` gives, with np.array_str's options.
+
+    >>> fnp.array_str(fnp.array([1.23456, 2.0]), precision=2)
+    '[1.23 2.  ]'
+    """
     return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
 
 
@@ -82,7 +131,11 @@ def _places(name: str, bitorder: str, shape: tuple[int, ...]) -> Any:
 
 def packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
     """Eight truth values along `axis` (None: of the flattened array) in each uint8, filled with zeros. bitorder: "big" or
-    "little"."""
+    "little". Raises TypeError for floats.
+
+    >>> fnp.packbits(fnp.array([1, 0, 0, 0, 0, 0, 1, 1, 1]))
+    Array([131, 128], dtype=uint8)
+    """
     x = as_value(a, "packbits")
     if x.dtype not in dt.INTEGERS | dt.BOOLS:
         raise DtypeError(message(f"fnp.packbits: got {x.aval.str_short()}", "integers or booleans", "x != 0"))
@@ -97,7 +150,13 @@ def packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
 
 def unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
     """The bits of a uint8 array as uint8 along `axis` (None: flattened). count: how many (negative: so many fewer; beyond:
-    zeros)."""
+    zeros). bitorder: "big" or "little". Raises TypeError for other dtypes.
+
+    >>> fnp.unpackbits(fnp.array([131], dtype=fnp.uint8))
+    Array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)
+    >>> fnp.unpackbits(fnp.array([3], dtype=fnp.uint8), bitorder="little", count=4)
+    Array([1, 1, 0, 0], dtype=uint8)
+    """
     x = as_value(a, "unpackbits")
     if x.dtype != dt.uint8:
         raise DtypeError(message(f"fnp.unpackbits: got {x.aval.str_short()}", "uint8", "x.astype('uint8')"))

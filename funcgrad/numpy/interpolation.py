@@ -33,6 +33,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
     Args: xp: ascending coordinates. fp: values there. left, right: beyond the first and last point (default: the values there;
     "extrapolate" goes on along the line). period: of the coordinates; the points are then sorted.
+    Returns: a float of the shape of x. Raises: ShapeError unless xp and fp are vectors of one length.
+
+    >>> fnp.interp(fnp.array([-1.0, 0.5, 9.0]), fnp.array([0.0, 1.0, 2.0]), fnp.array([0.0, 10.0, 0.0]))
+    Array([0., 5., 0.], dtype=float32)
+    >>> fnp.interp(3.0, fnp.array([0.0, 1.0, 2.0]), fnp.array([0.0, 10.0, 0.0]), right="extrapolate")
+    Array(-10., dtype=float32)
+    >>> fg.grad(lambda x: fnp.interp(x, fnp.array([0.0, 1.0]), fnp.array([0.0, 10.0])))(0.5)
+    Array(10., dtype=float32)
     """
     v, places = common_inexact(as_value(x, "interp", "x"), as_value(xp, "interp", "xp"))
     (values,) = common_inexact(as_value(fp, "interp", "fp"))
@@ -76,7 +84,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
-    """Jumps of more than half a period (or `discont`) between neighbours along `axis` are taken out by adding periods."""
+    """Jumps of more than half a period (or `discont`) between neighbours along `axis` are taken out by adding periods.
+
+    Args: p: array. discont: at least half a period. axis: integer. period: 2 pi without one; integers stay integers with a whole
+    one.
+
+    >>> fnp.unwrap(np.array([0.0, 3.0, -3.0, 0.0]))
+    Array([0.        , 3.        , 3.28318531, 6.28318531], dtype=float64)
+    >>> fnp.unwrap(fnp.array([0, 1, 3, 0, 1]), period=4)
+    Array([0, 1, 3, 4, 5], dtype=int64)
+    """
     x = as_value(p, "unwrap", "p")
     if x.dtype not in dt.INTEGERS or not isinstance(period, int):
         (x,) = common_inexact(x)
@@ -173,7 +190,7 @@ def _window(name: str, M: Any, f: Any) -> Any:
     d = dt.default_float()
     if n <= 1:
         return ones(max(n, 0), d)
-    return f(cast(arange(n), d), n)
+    return cast(f(cast(arange(n), dt.float64), n), d)  # rounded once
 
 
 def _cosines(name: str, M: Any, *weights: float) -> Any:
@@ -187,20 +204,36 @@ def _cosines(name: str, M: Any, *weights: float) -> Any:
 
 
 def hanning(M: Any) -> Any:
-    """The Hann window of M points."""
+    """The Hann window of M points: 0.5 - 0.5 cos(2 pi i / (M - 1)).
+
+    >>> fnp.hanning(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     return _cosines("hanning", M, 0.5, -0.5)
 
 
 def hamming(M: Any) -> Any:
-    """The Hamming window of M points."""
+    """The Hamming window of M points: 0.54 - 0.46 cos(2 pi i / (M - 1)).
+
+    >>> fnp.hamming(5)
+    Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
+    """
     return _cosines("hamming", M, 0.54, -0.46)
 
 
 def blackman(M: Any) -> Any:
-    """The Blackman window of M points."""
+    """The Blackman window of M points: 0.42 - 0.5 cos(2 pi i / (M - 1)) + 0.08 cos(4 pi i / (M - 1)).
+
+    >>> fnp.blackman(7)[1:5]
+    Array([0.13, 0.63, 1.  , 0.63], dtype=float32)
+    """
     return _cosines("blackman", M, 0.42, -0.5, 0.08)
 
 
 def bartlett(M: Any) -> Any:
-    """The triangular window of M points, 0 at the ends."""
+    """The triangular window of M points, 0 at the ends.
+
+    >>> fnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     return _window("bartlett", M, lambda i, n: ew.sub(like(i, 1), ew.abs(ew.sub(ew.mul(i, like(i, 2 / (n - 1))), like(i, 1)))))

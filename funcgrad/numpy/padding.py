@@ -69,7 +69,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     (end_values=0), "mean", "median", "maximum", "minimum" (stat_length=None), "empty" (zeros), or a function
     f(vector, (before, after), axis, kwargs) -> vector.
 
-    >>> fnp.pad(fnp.array([1, 2, 3]), 1, mode="reflect")
+    >>> fnp.pad(fnp.array([[1, 2], [3, 4]]), ((0, 1), (1, 0)), constant_values=9)
+    Array([[9, 1, 2],
+           [9, 3, 4],
+           [9, 9, 9]], dtype=int64)
+    >>> fnp.pad(fnp.array([1, 2, 3]), 2, mode="reflect")
+    Array([3, 2, 1, 2, 3, 2, 1], dtype=int64)
+    >>> fnp.pad(fnp.array([1.0, 3.0]), (2, 0), mode="linear_ramp", end_values=0)
+    Array([0. , 0.5, 1. , 3. ], dtype=float32)
     """
     x = as_value(array, "pad", "array")
     widths = _pairs(pad_width, x.ndim, "pad_width")

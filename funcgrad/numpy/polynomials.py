@@ -24,7 +24,12 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """The cross product of vectors of 2 or 3 elements along axes axisa and axisb (or `axis` for all); the result's are along
     axisc.
 
-    Of two vectors with 2 elements it is the third component alone.
+    Of two vectors with 2 elements it is the third component alone. Raises ShapeError for other extents.
+
+    >>> fnp.cross(fnp.array([1, 0, 0]), fnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int64)
+    >>> fnp.cross(fnp.array([1, 2]), fnp.array([3, 4]))
+    Array(-2, dtype=int64)
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -49,7 +54,13 @@ def _vector(p: Any, name: str, arg: str) -> Any:
 
 
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The polynomial at x, by Horner's rule. unroll: any; the loop over the coefficients is unrolled."""
+    """The polynomial at x, by Horner's rule. unroll: any; the loop over the coefficients is unrolled.
+
+    Args: p: vector of coefficients, the highest power first. x: array or scalar. Returns: an array of the shape of x.
+
+    >>> fnp.polyval(fnp.array([1, 0, -2]), fnp.array([0, 1, 2]))
+    Array([-2, -1,  2], dtype=int64)
+    """
     static_int(unroll, "polyval", "unroll")
     coefficients, v = common_dtype(_vector(p, "polyval", "p"), as_value(x, "polyval", "x"))
     out = full(v.shape, v.dtype.type(0))
@@ -65,17 +76,31 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
+    """The sum of two polynomials (vectors of coefficients, the highest power first).
+
+    >>> fnp.polyadd(fnp.array([1, 2, 3]), fnp.array([10, 20]))
+    Array([ 1, 12, 23], dtype=int64)
+    """
     return add(*_aligned("polyadd", a1, a2))
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """The difference of two polynomials (vectors of coefficients, the highest power first).
+
+    >>> fnp.polysub(fnp.array([1, 2, 3]), fnp.array([10, 20]))
+    Array([  1,  -8, -17], dtype=int64)
+    """
     return subtract(*_aligned("polysub", a1, a2))
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """The product of two polynomials. trim_leading_zeros: leave out leading zeros of both first (the numbers must be known)."""
+    """The product of two polynomials. trim_leading_zeros: leave out leading zeros of both first (the numbers must be known).
+
+    >>> fnp.polymul(fnp.array([1, -1]), fnp.array([1, 1]))
+    Array([ 1,  0, -1], dtype=int64)
+    >>> fnp.polymul(fnp.array([0, 1, -1]), fnp.array([1, 1]), trim_leading_zeros=True)
+    Array([ 1,  0, -1], dtype=int64)
+    """
     x, y = common_dtype(_vector(a1, "polymul", "a1"), _vector(a2, "polymul", "a2"))
     if trim_leading_zeros:
         x, y = [v[int(np.argmax(np.asarray(v) != 0)) if np.asarray(v).any() else v.shape[0] - 1 :] for v in (x, y)]
@@ -90,7 +115,13 @@ def _order(m: Any, name: str) -> int:
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The m-th derivative."""
+    """The m-th derivative of a polynomial (a vector of coefficients, the highest power first).
+
+    >>> fnp.polyder(fnp.array([1, 2, 3, 4]))
+    Array([3, 4, 3], dtype=int64)
+    >>> fnp.polyder(fnp.array([1, 2, 3, 4]), 2)
+    Array([6, 4], dtype=int64)
+    """
     x = _vector(p, "polyder", "p")
     for _ in range(_order(m, "polyder")):
         n = x.shape[0]
@@ -99,7 +130,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th integral with integration constants k (a scalar for all, or one for each time; 0 by default)."""
+    """The m-th integral with integration constants k (a scalar for all, or one for each time; 0 by default).
+
+    >>> fnp.polyint(fnp.array([3, 4, 5]), k=7)
+    Array([1., 2., 5., 7.], dtype=float32)
+    """
     (x,) = common_inexact(_vector(p, "polyint", "p"))
     times = _order(m, "polyint")
     constants = value_in(0 if k is None else np.asarray(k) if isinstance(k, (list, tuple)) else k, x.dtype, "polyint", "k")
@@ -111,7 +146,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these zeros, the first one 1."""
+    """The coefficients of the polynomial with these zeros, the first one 1.
+
+    >>> fnp.poly(fnp.array([1, 2]))
+    Array([ 1., -3.,  2.], dtype=float32)
+    """
     (zeros,) = common_inexact(_vector(seq_of_zeros, "poly", "seq_of_zeros"))
     one = full((1,), zeros.dtype.type(1))
     out = one

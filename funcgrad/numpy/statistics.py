@@ -105,8 +105,13 @@ def quantile(
     """The value below which the fraction q of the elements along `axis` lies; NaN where one is NaN, or where there are none.
 
     Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two
-    elements:
-    "linear", "lower", "higher", "midpoint", "nearest". weights: must be None.
+    elements: "linear", "lower", "higher", "midpoint", "nearest". keepdims: leave extents of 1. weights, out: must be None.
+    overwrite_input: must be False.
+
+    >>> fnp.quantile(fnp.array([3.0, 1.0, 2.0, 4.0]), fnp.array([0.25, 0.5]))
+    Array([1.75, 2.5 ], dtype=float32)
+    >>> fnp.quantile(fnp.array([3.0, 1.0, 2.0, 4.0]), 0.5, method="lower")
+    Array(2., dtype=float32)
     """
     check_unsupported("quantile", out=out, overwrite_input=overwrite_input)
     _no_weights("quantile", weights)
@@ -123,7 +128,11 @@ def nanquantile(
     False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
-    """`quantile` of the elements that are not NaN; NaN where there is none."""
+    """`quantile` of the elements that are not NaN; NaN where there is none.
+
+    >>> fnp.nanquantile(fnp.array([3.0, fnp.nan, 1.0]), 0.5)
+    Array(2., dtype=float32)
+    """
     check_unsupported("nanquantile", out=out, overwrite_input=overwrite_input)
     _no_weights("nanquantile", weights)
     return _quantile("nanquantile", a, q, axis, method, keepdims, True)
@@ -141,7 +150,11 @@ def percentile(
     False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
-    """`quantile` with q in percent."""
+    """`quantile` with q in percent.
+
+    >>> fnp.percentile(fnp.array([[1, 2, 3, 4], [5, 6, 7, 8]]), 25, axis=1)
+    Array([1.75, 5.75], dtype=float32)
+    """
     return quantile(a, _percent(q, "percentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
@@ -150,18 +163,34 @@ def nanpercentile(
     False, *,
     weights: Any = None,
 ) -> Any:  # fmt: skip
-    """`nanquantile` with q in percent."""
+    """`nanquantile` with q in percent.
+
+    >>> fnp.nanpercentile(fnp.array([3.0, fnp.nan, 1.0]), 75)
+    Array(2.5, dtype=float32)
+    """
     return nanquantile(a, _percent(q, "nanpercentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """The middle element along `axis`, or the mean of the two middle ones; NaN where there is one."""
+    """The middle element along `axis`, or the mean of the two middle ones; NaN where there is one. A float.
+
+    Args: a: array. axis: integer, tuple or None (all). keepdims: leave extents of 1. out: None. overwrite_input: False.
+
+    >>> fnp.median(fnp.array([[1, 7, 3], [4, 6, 9]]), axis=1)
+    Array([3., 6.], dtype=float32)
+    >>> fnp.median(fnp.array([4, 1, 3, 2]))
+    Array(2.5, dtype=float32)
+    """
     check_unsupported("median", out=out, overwrite_input=overwrite_input)
     return _quantile("median", a, 0.5, axis, "midpoint", keepdims, False)
 
 
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """`median` of the elements that are not NaN; NaN where there is none."""
+    """`median` of the elements that are not NaN; NaN where there is none.
+
+    >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0, 4.0]))
+    Array(3., dtype=float32)
+    """
     check_unsupported("nanmedian", out=out, overwrite_input=overwrite_input)
     return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, True)
 
@@ -181,7 +210,11 @@ def _present(a: Any, name: str, where_: Any = None) -> tuple[Any, Any]:
 def nansum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """`sum` of the elements that are not NaN."""
+    """`sum` of the elements that are not NaN, with its arguments; 0 where there is none.
+
+    >>> fnp.nansum(fnp.array([[1.0, fnp.nan], [fnp.nan, fnp.nan]]), axis=1)
+    Array([1., 0.], dtype=float32)
+    """
     x, mask = _present(a, "nansum", where)
     return sum(x, axis, dtype, out, keepdims, initial, mask)
 
@@ -189,7 +222,11 @@ def nansum(
 def nanprod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """`prod` of the elements that are not NaN."""
+    """`prod` of the elements that are not NaN, with its arguments; 1 where there is none.
+
+    >>> fnp.nanprod(fnp.array([2.0, fnp.nan, 3.0]))
+    Array(6., dtype=float32)
+    """
     x, mask = _present(a, "nanprod", where)
     return prod(x, axis, dtype, out, keepdims, initial, mask)
 
@@ -210,17 +247,29 @@ def _nan_extremum(
 
 
 def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """`max` of the elements that are not NaN; NaN where there is none."""
+    """`max` of the elements that are not NaN, with its arguments; NaN where there is none.
+
+    >>> fnp.nanmax(fnp.array([[1.0, fnp.nan], [fnp.nan, fnp.nan]]), axis=1)
+    Array([ 1., nan], dtype=float32)
+    """
     return _nan_extremum("nanmax", max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
 def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """`min` of the elements that are not NaN; NaN where there is none."""
+    """`min` of the elements that are not NaN, with its arguments; NaN where there is none.
+
+    >>> fnp.nanmin(fnp.array([[1.0, fnp.nan], [fnp.nan, fnp.nan]]), axis=1)
+    Array([ 1., nan], dtype=float32)
+    """
     return _nan_extremum("nanmin", min, np.inf, a, axis, out, keepdims, initial, where)
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-    """`mean` of the elements that are not NaN; NaN where there is none."""
+    """`mean` of the elements that are not NaN, with its arguments; NaN where there is none.
+
+    >>> fnp.nanmean(fnp.array([1.0, fnp.nan, 4.0]))
+    Array(2.5, dtype=float32)
+    """
     x, mask = _present(a, "nanmean", where)
     return mean(x, axis, dtype, out, keepdims, where=mask)
 
@@ -235,7 +284,11 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """`var` of the elements that are not NaN; NaN where there are not more than ddof."""
+    """`var` of the elements that are not NaN, with its arguments; NaN where there are not more than ddof.
+
+    >>> fnp.nanvar(fnp.array([1.0, fnp.nan, 4.0]))
+    Array(2.25, dtype=float32)
+    """
     check_unsupported("nanvar", out=out)
     x, mask = _present(a, "nanvar", where)
     (x,) = common_inexact(x if dtype is None else cast(x, dt.canonical(dtype)))
@@ -259,7 +312,11 @@ def nanstd(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """The square root of `nanvar`."""
+    """The square root of `nanvar`, with its arguments.
+
+    >>> fnp.nanstd(fnp.array([1.0, fnp.nan, 4.0]))
+    Array(1.5, dtype=float32)
+    """
     check_unsupported("nanstd", out=out)
     return root(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
@@ -275,23 +332,39 @@ def _nan_arg(name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, 
 
 
 def nanargmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
-    """`argmax` of the elements that are not NaN; -1 where there is none."""
+    """`argmax` of the elements that are not NaN; -1 where there is none.
+
+    >>> fnp.nanargmax(fnp.array([[1.0, fnp.nan, 4.0], [fnp.nan, fnp.nan, fnp.nan]]), axis=1)
+    Array([ 2, -1], dtype=int64)
+    """
     return _nan_arg("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
 
 
 def nanargmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
-    """`argmin` of the elements that are not NaN; -1 where there is none."""
+    """`argmin` of the elements that are not NaN; -1 where there is none.
+
+    >>> fnp.nanargmin(fnp.array([fnp.nan, 4.0, 2.0]))
+    Array(2, dtype=int64)
+    """
     return _nan_arg("nanargmin", argmin, np.inf, a, axis, out, keepdims)
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """`cumsum` with NaN as 0."""
+    """`cumsum` with NaN as 0.
+
+    >>> fnp.nancumsum(fnp.array([1.0, fnp.nan, 4.0]))
+    Array([1., 1., 5.], dtype=float32)
+    """
     x, mask = _present(a, "nancumsum")
     return cumsum(where(mask, x, 0), axis, dtype, out)
 
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """`cumprod` with NaN as 1."""
+    """`cumprod` with NaN as 1.
+
+    >>> fnp.nancumprod(fnp.array([2.0, fnp.nan, 4.0]))
+    Array([2., 2., 8.], dtype=float32)
+    """
     x, mask = _present(a, "nancumprod")
     return cumprod(where(mask, x, 1), axis, dtype, out)
 
@@ -306,8 +379,13 @@ def cov(
     """The covariance matrix of variables (rows; with rowvar=False columns) over observations.
 
     Args: m, y: matrices or vectors; y adds variables. bias, ddof: divide by n - ddof (default 1; bias=True: 0). fweights: how
-    often each
-    observation counts. aweights: how much.
+    often each observation counts. aweights: how much. dtype: of the result. Of one variable it is a scalar.
+
+    >>> fnp.cov(fnp.array([[0.0, 1.0, 2.0], [2.0, 1.0, 3.0]]))
+    Array([[1. , 0.5],
+           [0.5, 1. ]], dtype=float32)
+    >>> fnp.cov(fnp.array([1.0, 2.0, 3.0]), bias=True)
+    Array(0.6666667, dtype=float32)
     """
     x = as_value(m, "cov", "m")
     parts = [x] if y is None else [x, as_value(y, "cov", "y")]
@@ -352,7 +430,12 @@ def cov(
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The correlation matrix: `cov` with every variable divided by its standard deviation, cut to [-1, 1]."""
+    """The correlation matrix: `cov` with every variable divided by its standard deviation, cut to [-1, 1].
+
+    >>> fnp.corrcoef(np.array([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
+    Array([[ 1., -1.],
+           [-1.,  1.]], dtype=float64)
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return divide(c, c)
