@@ -44,6 +44,7 @@ from funcgrad.numpy import (
     protocol,
     ranges,
     reductions,
+    scalar_types,
     selection,
     sets,
     sorting,
@@ -83,6 +84,7 @@ from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.ranges import *
 from funcgrad.numpy.reductions import *
+from funcgrad.numpy.scalar_types import *
 from funcgrad.numpy.selection import *
 from funcgrad.numpy.sets import *
 from funcgrad.numpy.sorting import *
@@ -107,6 +109,7 @@ __all__ += triangles.__all__
 __all__ += cumulative.__all__
 __all__ += diagonals.__all__
 __all__ += dtypes.__all__
+__all__ += scalar_types.__all__
 __all__ += einstein.__all__
 __all__ += elementwise.__all__
 __all__ += files.__all__

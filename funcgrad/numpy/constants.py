@@ -1,4 +1,21 @@
-"""Constants, and the index tricks `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`."""
+"""Constants, and the index tricks `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`.
+
+    e              Euler's number, the base of natural logarithms, a Python float
+    pi             a circle's circumference over its diameter, a Python float
+    euler_gamma    the Euler-Mascheroni constant, a Python float
+    inf            the float that is larger than all others
+    nan            the float that is no number, and not equal to itself
+    newaxis        None: x[:, fnp.newaxis] has a new axis of extent 1
+    s_             the index that is written in brackets, as an object: fnp.s_[1:3] is slice(1, 3)
+    index_exp      as s_, but always a tuple
+
+>>> fnp.pi, fnp.e, fnp.euler_gamma
+(3.141592653589793, 2.718281828459045, 0.5772156649015329)
+>>> fnp.s_[1:3], fnp.index_exp[1:3]
+(slice(1, 3, None), (slice(1, 3, None),))
+>>> fnp.arange(3)[:, fnp.newaxis].shape
+(3, 1)
+"""
 
 from typing import Any
 
@@ -25,7 +42,22 @@ def _line(item: slice) -> Any:
 
 
 class _Grid:
-    """`mgrid[0:2, 0:3]`: coordinate arrays of a grid, whole (mgrid) or open (ogrid)."""
+    """`mgrid[0:2, 0:3]`: coordinate arrays of a grid, stacked (mgrid) or open, as a list of arrays that broadcast (ogrid).
+
+    A slice is start:stop:step, or start:stop:5j for 5 numbers with the end.
+
+    >>> fnp.mgrid[0:2, 0:3]
+    Array([[[0, 0, 0],
+            [1, 1, 1]],
+    <BLANKLINE>
+           [[0, 1, 2],
+            [0, 1, 2]]], dtype=int64)
+    >>> fnp.ogrid[0:2, 0:3]
+    [Array([[0],
+           [1]], dtype=int64), Array([[0, 1, 2]], dtype=int64)]
+    >>> fnp.mgrid[0:1:5j]
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
 
     def __init__(self, sparse: bool):
         self._sparse = sparse
@@ -38,7 +70,20 @@ class _Grid:
 
 
 class _Join:
-    """`r_[1:4, 0, x]` and `c_[x, y]`: arrays, numbers and slices joined along an axis."""
+    """`r_[1:4, 0, x]` and `c_[x, y]`: arrays, numbers and slices joined along the first (r_) or the last axis (c_).
+
+    Vectors are columns for c_. A text first, "axis,ndmin,trans1d", says along which axis r_ joins, how many axes its parts have
+    at least, and where those of a vector stand.
+
+    >>> fnp.r_[1:4, 0, fnp.array([7, 8])]
+    Array([1, 2, 3, 0, 7, 8], dtype=int64)
+    >>> fnp.c_[fnp.array([1, 2]), fnp.array([3, 4])]
+    Array([[1, 3],
+           [2, 4]], dtype=int64)
+    >>> fnp.r_["0,2", fnp.array([1, 2]), fnp.array([3, 4])]
+    Array([[1, 2],
+           [3, 4]], dtype=int64)
+    """
 
     def __init__(self, axis: int, ndmin: int, trans1d: int):
         self._defaults = (axis, ndmin, trans1d)

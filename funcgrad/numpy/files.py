@@ -1,6 +1,17 @@
 """Files, texts and bits: load, save, savez, fromfile, fromiter, fromstring, array_repr, printoptions, packbits, unpackbits.
 
-Reading and writing is NumPy's, in its formats; arrays go in and out at the door.
+Reading and writing is NumPy's, in its formats; arrays go in and out at the door. How arrays are printed is set for NumPy's and
+funcgrad's in one place, so these are NumPy's own functions:
+
+    get_printoptions    the options, as a dict
+    set_printoptions    sets some of them for the process: precision, threshold, linewidth, suppress ...
+    printoptions        sets some of them for a with block
+
+>>> with fnp.printoptions(precision=2):
+...     print(fnp.array([1.23456, 2.0]))
+[1.23 2.  ]
+>>> fnp.get_printoptions()["precision"]
+8
 """
 
 from typing import Any

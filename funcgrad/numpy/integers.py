@@ -39,7 +39,6 @@ bitwise_and = binary_ufunc(
     "fnp.array([12, 6]), 10",
     "Array([8, 2], dtype=int64)",
 )
-
 bitwise_or = binary_ufunc(
     "bitwise_or",
     _of_bits("bitwise_or (|)", ew.or_),
@@ -47,7 +46,6 @@ bitwise_or = binary_ufunc(
     "fnp.array([12, 6]), 1",
     "Array([13,  7], dtype=int64)",
 )
-
 bitwise_xor = binary_ufunc(
     "bitwise_xor",
     _of_bits("bitwise_xor (^)", ew.xor),
@@ -55,7 +53,6 @@ bitwise_xor = binary_ufunc(
     "fnp.array([12, 6]), 10",
     "Array([ 6, 12], dtype=int64)",
 )
-
 invert = unary_same(
     "invert",
     ew.not_,
@@ -64,7 +61,6 @@ invert = unary_same(
     "Array([-1, -6,  0], dtype=int64)",
     allowed=_BITS,
 )
-
 bitwise_not = bitwise_invert = invert
 
 
@@ -89,9 +85,7 @@ left_shift = binary_same(
     "Array([ 4, 12], dtype=int64)",
     letters=True,
 )
-
 bitwise_left_shift = left_shift
-
 right_shift = binary_same(
     "right_shift",
     _shift("right_shift (>>)", _right),
@@ -99,7 +93,6 @@ right_shift = binary_same(
     "fnp.array([12, -12]), 2",
     "Array([ 3, -3], dtype=int64)",
 )
-
 bitwise_right_shift = right_shift
 
 

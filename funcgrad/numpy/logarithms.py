@@ -20,9 +20,7 @@ __all__ = [
 exp = unary_float(
     "exp", ew.exp, "e to the power x.", "fnp.array([0, 1, 2])", "Array([1.       , 2.718282 , 7.3890557], dtype=float32)"
 )
-
 exp2 = unary_float("exp2", ew.exp2, "2 to the power x.", "fnp.array([0, 3, -1])", "Array([1. , 8. , 0.5], dtype=float32)")
-
 expm1 = unary_float(
     "expm1",
     ew.expm1,
@@ -30,7 +28,6 @@ expm1 = unary_float(
     "fnp.array([1e-10, 1])",
     "Array([1.0000000e-10, 1.7182819e+00], dtype=float32)",
 )
-
 log = unary_float(
     "log",
     ew.log,
@@ -38,7 +35,6 @@ log = unary_float(
     "fnp.array([1, fnp.e, 0, -1])",
     "Array([  0.,   1., -inf,  nan], dtype=float32)",
 )
-
 log1p = unary_float(
     "log1p",
     ew.log1p,
@@ -46,8 +42,6 @@ log1p = unary_float(
     "fnp.array([1e-10, 1])",
     "Array([1.000000e-10, 6.931472e-01], dtype=float32)",
 )
-
-
 log2 = unary_float(
     "log2",
     ew.log2,

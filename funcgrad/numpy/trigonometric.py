@@ -22,13 +22,10 @@ __all__ = [
 sin = unary_float(
     "sin", ew.sin, "Sine of x, in radians.", "np.array([0, np.pi / 6, np.pi / 2])", "Array([0. , 0.5, 1. ], dtype=float64)"
 )
-
 cos = unary_float(
     "cos", ew.cos, "Cosine of x, in radians.", "np.array([0, np.pi / 3, np.pi])", "Array([ 1. ,  0.5, -1. ], dtype=float64)"
 )
-
 tan = unary_float("tan", ew.tan, "Tangent of x, in radians.", "np.array([0, np.pi / 4])", "Array([0., 1.], dtype=float64)")
-
 arcsin = unary_float(
     "arcsin",
     ew.asin,
@@ -36,7 +33,6 @@ arcsin = unary_float(
     "fnp.array([0, 0.5, 1, 2])",
     "Array([0.       , 0.5235988, 1.5707964,       nan], dtype=float32)",
 )
-
 arccos = unary_float(
     "arccos",
     ew.acos,
@@ -44,7 +40,6 @@ arccos = unary_float(
     "fnp.array([1, 0, -1, 2])",
     "Array([0.       , 1.5707964, 3.1415927,       nan], dtype=float32)",
 )
-
 arctan = unary_float(
     "arctan",
     ew.atan,
@@ -52,19 +47,14 @@ arctan = unary_float(
     "fnp.array([0, 1, fnp.inf])",
     "Array([0.       , 0.7853982, 1.5707964], dtype=float32)",
 )
-
 sinh = unary_float("sinh", ew.sinh, "Hyperbolic sine.", "fnp.array([0.0, 1.0])", "Array([0.       , 1.1752012], dtype=float32)")
-
 cosh = unary_float("cosh", ew.cosh, "Hyperbolic cosine.", "fnp.array([0.0, 1.0])", "Array([1.       , 1.5430807], dtype=float32)")
-
 tanh = unary_float(
     "tanh", ew.tanh, "Hyperbolic tangent.", "fnp.array([0, 0.5, 20])", "Array([0.       , 0.4621172, 1.       ], dtype=float32)"
 )
-
 arcsinh = unary_float(
     "arcsinh", ew.asinh, "Inverse hyperbolic sine.", "fnp.array([0.0, 1.0])", "Array([0.       , 0.8813736], dtype=float32)"
 )
-
 arccosh = unary_float(
     "arccosh",
     ew.acosh,
@@ -72,7 +62,6 @@ arccosh = unary_float(
     "fnp.array([1.0, 2.0, 0.5])",
     "Array([0.      , 1.316958,      nan], dtype=float32)",
 )
-
 arctanh = unary_float(
     "arctanh",
     ew.atanh,
@@ -80,9 +69,7 @@ arctanh = unary_float(
     "fnp.array([0, 0.5, 1, 2])",
     "Array([0.        , 0.54930615,        inf,        nan], dtype=float32)",
 )
-
 asin, acos, atan, asinh, acosh, atanh = arcsin, arccos, arctan, arcsinh, arccosh, arctanh
-
 arctan2 = binary_float(
     "arctan2",
     ew.atan2,
@@ -90,7 +77,6 @@ arctan2 = binary_float(
     "np.array([1.0, -1.0]), np.array([-1.0, -1.0])",
     "Array([ 2.35619449, -2.35619449], dtype=float64)",
 )
-
 atan2 = arctan2
 
 
@@ -105,11 +91,9 @@ deg2rad = unary_float(
     "np.array([0.0, 90.0, 180.0])",
     "Array([0.        , 1.57079633, 3.14159265], dtype=float64)",
 )
-
 rad2deg = unary_float(
     "rad2deg", _scale(180 / math.pi), "Radians to degrees.", "np.array([np.pi, np.pi / 4])", "Array([180.,  45.], dtype=float64)"
 )
-
 radians, degrees = deg2rad, rad2deg
 
 

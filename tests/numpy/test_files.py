@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pytest
 
 import funcgrad.numpy as fnp
 
@@ -33,3 +34,10 @@ def test_texts():
     assert fnp.array_str(x) == "[1. 2.]" and fnp.array_repr(x).startswith("Array([1., 2.]")
     with fnp.printoptions(precision=2):
         assert fnp.get_printoptions()["precision"] == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_array_repr_is_repr(dtype):
+    x = fnp.arange(6).reshape(2, 3).astype(dtype)
+    assert fnp.array_repr(x) == repr(x)
+    assert fnp.array_repr(fnp.array([1.23456]), precision=2) == "Array([1.23], dtype=float32)"

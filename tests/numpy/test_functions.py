@@ -180,3 +180,13 @@ def test_unravel_index_out_of_range():
     with pytest.raises(ValueError, match="out of range for"):
         fnp.unravel_index(np.array([1, 6]), (2, 3))
     assert [int(i) for i in fnp.unravel_index(-1, (2, 3))] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett"])
+def test_windows_are_rounded_once(name):
+    np.testing.assert_array_max_ulp(np.asarray(getattr(fnp, name)(31)), getattr(np, name)(31).astype(np.float32), 1)
+
+
+def test_iinfo_of_floats_raises():
+    with pytest.raises(TypeError, match=r"fnp.iinfo: got f32"):
+        fnp.iinfo(fnp.float32)
