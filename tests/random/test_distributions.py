@@ -79,7 +79,10 @@ def test_continuous(name, dtype):
     assert x.dtype == dtype and x.shape == (N,) and np.isfinite(x).all()
     assert stats.kstest(x.astype(np.float64), cdf).pvalue > LIKELY
     np.testing.assert_allclose(
-        np.asarray(fg.jit(lambda k: draw(k, (N,), dtype))(K)), x, rtol=2e-4 if dtype == "float32" else 1e-9, atol=1e-5 if dtype == "float32" else 1e-12
+        np.asarray(fg.jit(lambda k: draw(k, (N,), dtype))(K)),
+        x,
+        rtol=2e-4 if dtype == "float32" else 1e-9,
+        atol=1e-5 if dtype == "float32" else 1e-12,
     )
 
 
