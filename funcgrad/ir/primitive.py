@@ -7,7 +7,7 @@ The signatures of the rules (x are values, `None` is a symbolic zero):
     abstract(*avals, **params)           -> aval, or a list of avals with multiple_results
     numpy(*arrays, **params)             -> the meaning, on np.ndarray: an array, or a sequence of them
     jvp(primals, tangents, **params)     -> (out, tangent_out); lists with multiple_results
-    transpose(ct, *args, **params)       -> a cotangent or None for each arg; linear args come as `LinearArg`;
+    transpose(ct, *args, **params)       -> a cotangent (or a `Placed`) or None for each arg; linear args come as `LinearArg`;
                                             with multiple_results ct is a list that may hold None
     batch(size, args, dims, **params)    -> (out, dim_out); args are batched along dims[i], or not where it is None
     batch_named(axis, args, dims, **params) -> as batch, for a batch whose axis (axis.size) has a name (axis.name); for
@@ -40,6 +40,16 @@ class LinearArg:
 
     def __init__(self, aval: ShapedArray):
         self.aval = aval
+
+
+class Placed:
+    """A cotangent of this aval that is zero but in some places: `into(x)` is `x` with it added there. A transpose rule may give
+    one, so that many of them (each step of a loop reads one element of an array) are added up at the price of what they hold."""
+
+    __slots__ = ("aval", "into")
+
+    def __init__(self, aval: ShapedArray, into: Callable[[Any], Any]):
+        self.aval, self.into = aval, into
 
 
 class Primitive:

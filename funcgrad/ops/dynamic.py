@@ -12,8 +12,8 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Indexed
-from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import broadcast_batch, broadcast_in_dim, full, move_dim, zeros
+from funcgrad.ir.primitive import LinearArg, Placed, register
+from funcgrad.ops._family import add, broadcast_batch, broadcast_in_dim, full, move_dim, zeros
 from funcgrad.ops._indexing import GatherDimensionNumbers
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.convert import convert
@@ -86,8 +86,15 @@ def _slice_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: 
 
 
 def _slice_transpose(ct: Any, x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
-    nothing = full(x.aval.shape, aval_of(ct).dtype.type(0))
-    return [dynamic_update_slice(nothing, ct, *starts), *[None] * len(starts)]
+    def into(to: Any) -> Any:
+        here = dynamic_slice(to, *starts, slice_sizes=slice_sizes)
+        return dynamic_update_slice(to, add(here, ct), *starts)
+
+    return [Placed(x.aval, into), *[None] * len(starts)]
+
+
+def _slice_mask(mask: Any, x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+    return [dynamic_update_slice(full(x.aval.shape, np.False_), mask, *starts), *[None] * len(starts)]
 
 
 def _slice_batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, slice_sizes: tuple[int, ...]) -> Any:
@@ -135,7 +142,7 @@ dynamic_slice = Operator(
     jvp=_slice_jvp,
     transpose=_slice_transpose,
     batch=_slice_batch,
-    mask_transpose=_slice_transpose,
+    mask_transpose=_slice_mask,
     loop=Indexed(_slice_loop, (0,)),
     dtypes=dt.ANY,
     samples=keyed(_slice_samples),

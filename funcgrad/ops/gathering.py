@@ -13,7 +13,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Indexed, Scatter
-from funcgrad.ir.primitive import LinearArg, register
+from funcgrad.ir.primitive import LinearArg, Placed, register
 from funcgrad.ops._family import batch_at, full, move_dim, reshape, zeros
 from funcgrad.ops._indexing import (
     GatherDimensionNumbers,
@@ -73,10 +73,9 @@ def as_scatter(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
 def _gather_transpose(
     ct: Any, operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: str, fill_value: Any = None
 ) -> list[Any]:
-    out = scatter_add(
-        zeros(operand.aval), indices, ct, dimension_numbers=as_scatter(dimension_numbers), mode=mode, unique_indices=False
-    )
-    return [out, None]
+    numbers = as_scatter(dimension_numbers)
+    into = lambda x: scatter_add(x, indices, ct, dimension_numbers=numbers, mode=mode, unique_indices=False)
+    return [Placed(operand.aval, into), None]
 
 
 def _gather_mask(

@@ -21,12 +21,12 @@ from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var, closed_over
 from funcgrad.ir.loop_rules import Loop
 from funcgrad.ir.primitive import LinearArg, register
-from funcgrad.ops._family import add, broadcast_batch, move_dim, zeros, zeros_like
+from funcgrad.ops._family import broadcast_batch, move_dim, zeros, zeros_like
 from funcgrad.trace.interpreter import Operator, running
 from funcgrad.trace.stage import Record, stage
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr, remembered
 from funcgrad.transforms.partial import merge, split_jaxpr
-from funcgrad.transforms.transpose import backward
+from funcgrad.transforms.transpose import add_cotangents, backward, whole
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 
@@ -208,12 +208,12 @@ def _transposed(body: Jaxpr, consts: int, carry: int, linear: tuple[bool, ...], 
         args = [LinearArg(a) if m else next(given_c) for a, m in zip(avals_c, c_lin, strict=True)]
         args += [LinearArg(a) for a in avals_i]
         args += [LinearArg(a) if m else next(given_x) for a, m in zip(avals_x, x_lin, strict=True)]
-        cts = backward(body, (), args, [*ci, *merge(live, cy, [None] * live.count(False))])
+        cts = backward(body, (), args, [*ci, *merge(live, cy, [None] * live.count(False))], placed=True)
         to_c, to_i, to_x = parts(cts, len(lin_c), carry)
-        to_i = [zeros_like(x) if ct is None else ct for x, ct in zip(ci, to_i, strict=True)]
-        sums = [s if ct is None else add(s, ct) for s, ct in zip(sums, to_c, strict=True)]
+        to_i = [zeros_like(x) if ct is None else whole(ct) for x, ct in zip(ci, to_i, strict=True)]
+        sums = [s if ct is None else add_cotangents(s, ct) for s, ct in zip(sums, to_c, strict=True)]
         lin_x = [a for a, m in zip(avals_x, x_lin, strict=True) if m]
-        to_x = [zeros(a) if ct is None else ct for a, ct in zip(lin_x, to_x, strict=True)]
+        to_x = [zeros(a) if ct is None else whole(ct) for a, ct in zip(lin_x, to_x, strict=True)]
         return [*to_i, *sums, *to_x]
 
     program, hoisted = stage(step, [*res_c, *ct_i, *lin_c, *res_x, *ct_y])

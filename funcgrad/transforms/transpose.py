@@ -13,8 +13,8 @@ from typing import Any
 
 from funcgrad.core.source import SCOPE
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
-from funcgrad.ir.primitive import LinearArg
-from funcgrad.ops._family import add, like, same_mask
+from funcgrad.ir.primitive import LinearArg, Placed
+from funcgrad.ops._family import add, like, same_mask, zeros
 from funcgrad.ops.bitwise import or_
 from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import current
@@ -35,8 +35,21 @@ class Mask:
         return self._value
 
 
-def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-    """Cotangents of those `args` that are `LinearArg`s, in order, for cotangents `cts` of the outputs."""
+def add_cotangents(x: Any, y: Any) -> Any:
+    """The sum of two cotangents, either of which may be a `Placed`."""
+    if isinstance(y, Placed):
+        return Placed(y.aval, lambda to: y.into(x.into(to))) if isinstance(x, Placed) else y.into(x)
+    return x.into(y) if isinstance(x, Placed) else add(x, y)
+
+
+def whole(ct: Any) -> Any:
+    """A cotangent as an array."""
+    return ct.into(zeros(ct.aval.strong())) if isinstance(ct, Placed) else ct
+
+
+def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequence[Any], placed: bool = False) -> list[Any]:
+    """Cotangents of those `args` that are `LinearArg`s, in order, for cotangents `cts` of the outputs; where `placed`, what is
+    zero but in some places is left a `Placed`."""
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     linear: set[Var] = set()
     for v, x in zip(jaxpr.invars, args, strict=True):
@@ -56,7 +69,8 @@ def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequ
             _transpose_eqn(eqn, values, linear, ct_of, mask_of)
     finally:
         SCOPE.backward = outside
-    return [ct_of.get(v) for v in jaxpr.invars if v in linear]
+    found = [ct_of.get(v) for v in jaxpr.invars if v in linear]
+    return found if placed else [whole(ct) for ct in found]
 
 
 def _forward(jaxpr: Jaxpr, values: dict[Var, Any], linear: set[Var]) -> list[Eqn]:
@@ -77,7 +91,7 @@ def _forward(jaxpr: Jaxpr, values: dict[Var, Any], linear: set[Var]) -> list[Eqn
 
 def _transpose_eqn(eqn: Eqn, values: dict[Var, Any], linear: set[Var], ct_of: dict[Var, Any], mask_of: dict[Var, Mask]) -> None:
     prim = eqn.primitive
-    cts = [ct_of.pop(v, None) for v in eqn.outputs]
+    cts = [whole(ct_of.pop(v, None)) for v in eqn.outputs]
     if all([ct is None for ct in cts]):
         return
     args = [
@@ -122,7 +136,7 @@ def _accumulate(ct_of: dict[Var, Any], mask_of: dict[Var, Mask], v: Var, ct: Any
         if mask is not None:
             mask_of[v] = mask
         return
-    ct_of[v] = add(before, ct)
+    ct_of[v] = add_cotangents(before, ct)
     other = mask_of.pop(v, None)
     if mask is not None and other is not None:  # live where either is; without a mask, everywhere
         mask_of[v] = Mask(lambda: _either(mask.force(), other.force()))

@@ -38,7 +38,7 @@ from funcgrad.transforms.jvp import current_apply, jvp_jaxpr, remembered
 from funcgrad.transforms.partial import Split, merge, split_jaxpr
 from funcgrad.transforms.rewind import default_slots, walk_back
 from funcgrad.transforms.scan import batch_first, parts, reordered, scan
-from funcgrad.transforms.transpose import backward
+from funcgrad.transforms.transpose import add_cotangents, backward, whole
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap_jaxpr
 
 
@@ -280,10 +280,10 @@ def _backward_step(body: Jaxpr, linear: tuple[bool, ...], consts: int) -> tuple[
         known, cts, sums = parts(xs, len(head.invars), len(split.tail.outvars))
         made = iter(evaluate(current_apply, _needed(head.replace(outvars=head.outvars[known_out:])), (), known))
         residuals = [next(made) if i is None else known[first + i] for i in split.residuals]
-        found = backward(split.tail, (), [*residuals, *[LinearArg(a) for a in ins]], cts)
+        found = backward(split.tail, (), [*residuals, *[LinearArg(a) for a in ins]], cts, placed=True)
         to_c, to_state = parts(found, lin_c)
-        to_state = [zeros_like(x) if ct is None else ct for x, ct in zip(cts, to_state, strict=True)]
-        return [*to_state, *[s if ct is None else add(s, ct) for s, ct in zip(sums, to_c, strict=True)]]
+        to_state = [zeros_like(x) if ct is None else whole(ct) for x, ct in zip(cts, to_state, strict=True)]
+        return [*to_state, *[s if ct is None else add_cotangents(s, ct) for s, ct in zip(sums, to_c, strict=True)]]
 
     of_cts = [a.strong() for a in [*split.tail.out_avals, *ins[:lin_c]]]
     program, hoisted = stage(step, [*head.in_avals, *of_cts])

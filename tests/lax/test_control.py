@@ -5,6 +5,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad import lax as lax_names
 from funcgrad.lax import control as lax
 from funcgrad.test_util import check_grads
 
@@ -305,3 +306,20 @@ def test_closures_and_nesting():
     np.testing.assert_allclose(fg.vmap(f)(np.array([0.5, 1.1, 2.0])), [plain(x) for x in (0.5, 1.1, 2.0)], rtol=1e-6)
     g = lambda w: lax.scan(lambda c, x: (c * w + x, c), 1.0, np.arange(3.0))[0]
     assert float(fg.grad(lambda v: fg.jit(g)(v * v))(1.5)) == pytest.approx(float(fg.grad(lambda v: g(v * v))(1.5)))
+
+
+@pytest.mark.parametrize("read", ["index", "slice"])
+def test_reading_an_array_in_a_loop_adds_up_in_place(read):
+    """The gradient of a loop that reads one element a step writes one element a step: no array of zeros a step."""
+    n = 50
+    pick = (lambda xs, i: fnp.asarray(xs)[i]) if read == "index" else (lambda xs, i: lax_names.dynamic_slice_in_dim(xs, i, 1)[0])
+    f = lambda xs: lax.fori_loop(0, n, lambda i, c: fnp.sin(c) * pick(xs, i) + pick(xs, (2 * i) % n), np.float64(1.0))
+    xs = fnp.asarray(RNG.normal(size=n))
+    check_grads(f, (xs,), order=2, modes=["rev"], atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(fg.jit(fg.grad(f))(xs), fg.grad(f)(xs), rtol=1e-12)
+    (loop,) = [e for e in fg.make_jaxpr(fg.grad(f))(xs).jaxpr.eqns if e.params.get("reverse")]
+    assert not [
+        e for e in loop.params["body"].eqns if e.primitive.name in ("add", "broadcast_in_dim") and e.outputs[0].aval.shape
+    ]
+    many = RNG.normal(size=(3, n))
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(f)))(many), [fg.grad(f)(x) for x in many], rtol=1e-12)
