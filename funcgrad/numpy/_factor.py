@@ -82,7 +82,9 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     Args: upper: give L^H. symmetrize_input: take (A + A^H) / 2; otherwise only the lower (with upper: the upper) triangle is
     read.
 
-    >>> fnp.linalg.cholesky(fnp.array([[4.0, 2.0], [2.0, 3.0]]))
+    >>> fnp.linalg.cholesky(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     x = matrices(a, "linalg.cholesky", square=True)
     x = symmetrized(x) if symmetrize_input else mx.h(x) if upper else x
@@ -93,7 +95,16 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R, A = Q R.
 
-    mode: "reduced", "complete" (Q square), "r" (R alone), as in NumPy.
+    Args: a: (..., M, N). mode: "reduced" (Q: M x K, K = min(M, N)), "complete" (Q: M x M), "r" (R alone), as in NumPy.
+    Returns: the pair (Q, R).
+
+    >>> q, r = fnp.linalg.qr(fnp.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> fnp.round(q @ r, 5)
+    Array([[3., 1.],
+           [4., 2.]], dtype=float32)
+    >>> fnp.round(abs(r), 5)
+    Array([[5. , 2.2],
+           [0. , 0.4]], dtype=float32)
     """
     x = matrices(a, "linalg.qr")
     if mode not in ("reduced", "complete", "r", "full"):
@@ -105,8 +116,12 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False, subset_by_index: Any = None) -> Any:
     """U, the singular values in descending order, and V^H, with A = U S V^H; the values alone without compute_uv.
 
-    Args: full_matrices: square U and V. hermitian: A is Hermitian, which is cheaper. subset_by_index: (start, stop) of the values
-    to give, with full_matrices=False.
+    Args: a: (..., M, N). full_matrices: square U and V. hermitian: A is Hermitian, which is cheaper. subset_by_index: (start,
+    stop) of the values to give, with full_matrices=False.
+
+    >>> u, s, vh = fnp.linalg.svd(fnp.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]]), full_matrices=False)
+    >>> u.shape, s, vh.shape
+    ((3, 2), Array([3., 2.], dtype=float32), (2, 2))
     """
     x = matrices(a, "linalg.svd", square=hermitian)
     if subset_by_index is not None and full_matrices and compute_uv and x.shape[-1] != x.shape[-2]:
@@ -136,7 +151,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values, in descending order."""
+    """The singular values, in descending order: (..., min(M, N)) of matrices (..., M, N).
+
+    >>> fnp.linalg.svdvals(fnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    Array([3., 2.], dtype=float32)
+    """
     return svd(x, full_matrices=False, compute_uv=False)
 
 
@@ -156,22 +175,41 @@ def eigh(a: Any, UPLO: Any = None, symmetrize_input: bool = True) -> Any:
     """Eigenvalues in ascending order, and orthonormal eigenvectors (columns), of Hermitian matrices.
 
     Args: UPLO: "L" or "U", the triangle that is read where symmetrize_input is False; otherwise (A + A^H) / 2 is taken.
+
+    >>> w, v = fnp.linalg.eigh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> w
+    Array([1., 3.], dtype=float64)
+    >>> fnp.allclose(v @ fnp.diag(w) @ v.T, np.array([[2.0, 1.0], [1.0, 2.0]]))
+    Array(True, dtype=bool)
     """
     return EighResult(*ops.eigh(_hermitian(a, UPLO, symmetrize_input, "linalg.eigh"), compute_v=True))
 
 
 def eigvalsh(a: Any, UPLO: Any = "L", *, symmetrize_input: bool = True) -> Any:
-    """The eigenvalues of `eigh`."""
+    """The eigenvalues of `eigh`, with its arguments.
+
+    >>> fnp.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    Array([1., 3.], dtype=float64)
+    """
     return ops.eigh(_hermitian(a, UPLO, symmetrize_input, "linalg.eigvalsh"), compute_v=False)[0]
 
 
 def eig(a: Any) -> Any:
-    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, always complex."""
+    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, always complex, in no order.
+
+    >>> w, v = fnp.linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> w
+    Array([0.+1.j, 0.-1.j], dtype=complex128)
+    """
     return EigResult(*ops.eig(matrices(a, "linalg.eig", square=True), compute_v=True))
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, always complex."""
+    """The eigenvalues of square matrices, always complex, in no order.
+
+    >>> fnp.linalg.eigvals(np.array([[3.0, 1.0], [0.0, 2.0]]))
+    Array([3.+0.j, 2.+0.j], dtype=complex128)
+    """
     return ops.eig(matrices(a, "linalg.eigvals", square=True), compute_v=False)[0]
 
 
@@ -181,7 +219,10 @@ def eigvals(a: Any) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """x with a x = b, for square a. b is a vector (where it has one axis), or matrices whose batch broadcasts with that of a.
 
+    Raises: ShapeError where the rows differ. A singular matrix gives inf or NaN.
+
     >>> fnp.linalg.solve(fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([2.0, 2.0]))
+    Array([1. , 0.5], dtype=float32)
     """
     x, y = common_inexact(operand(a, "linalg.solve", "a"), operand(b, "linalg.solve", "b"))
     x, y = matrices(x, "linalg.solve", square=True), as_value(y, "linalg.solve", "b")
@@ -207,13 +248,25 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inv(a: Any) -> Any:
-    """The inverse of square matrices; NaN where a matrix is singular. `solve(a, b)` is cheaper and better than `inv(a) @ b`."""
+    """The inverse of square matrices; NaN where a matrix is singular. `solve(a, b)` is cheaper and better than `inv(a) @ b`.
+
+    >>> fnp.linalg.inv(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
     x = matrices(a, "linalg.inv", square=True)
     return ops.linear_solve(x, mx.identity(x.shape, x.dtype))
 
 
 def det(a: Any) -> Any:
-    """The determinant of square matrices. Its derivative is exact where it is 0, too."""
+    """The determinant of square matrices. Its derivative is exact where it is 0, too.
+
+    >>> fnp.linalg.det(fnp.array([[1.0, 2.0], [3.0, 5.0]]))
+    Array(-1., dtype=float32)
+    >>> fg.grad(fnp.linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
+    Array([[0., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return ops.det(matrices(a, "linalg.det", square=True))
 
 
@@ -221,6 +274,9 @@ def slogdet(a: Any, *, method: Any = None) -> Any:
     """The sign (of complex matrices the phase) of the determinant, and the logarithm of its size.
 
     method: None or "lu" (what is done), or "qr", which gives the same.
+
+    >>> fnp.linalg.slogdet(1e20 * fnp.eye(3))
+    SlogdetResult(sign=Array(1., dtype=float32), logabsdet=Array(138.1551, dtype=float32))
     """
     if method not in (None, "lu", "qr"):
         raise UsageError(message(f"fnp.linalg.slogdet: got method={method!r}", "None, 'lu', 'qr'", "method=None"))
@@ -244,7 +300,14 @@ def _kept(s: Any, cutoff: Any) -> Any:
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
-    """The pseudo-inverse: singular values below rtol times the largest count as zero (10 max(M, N) eps by default, as in JAX)."""
+    """The pseudo-inverse: singular values below rtol times the largest count as zero (10 max(M, N) eps by default, as in JAX).
+
+    Args: a: (..., M, N). hermitian: A is Hermitian. rcond: another name of rtol. Returns: (..., N, M).
+
+    >>> fnp.linalg.pinv(fnp.array([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))
+    Array([[0.5, 0. , 0. ],
+           [0. , 0. , 0. ]], dtype=float32)
+    """
     if rtol is not None and rcond is not None:
         raise UsageError(message("fnp.linalg.pinv: got rtol and rcond", "one of them: they mean the same", "rtol=1e-6"))
     x = matrices(a, "linalg.pinv", square=hermitian)
@@ -256,7 +319,11 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
-    """How many singular values are above rtol times the largest (max(M, N) eps by default), or above `tol`; int64."""
+    """How many singular values are above rtol times the largest (max(M, N) eps by default), or above `tol`; int64.
+
+    >>> fnp.linalg.matrix_rank(fnp.array([[1.0, 2.0], [2.0, 4.0]]))
+    Array(1, dtype=int64)
+    """
     x = as_value(common_inexact(operand(M, "linalg.matrix_rank", "M"))[0], "linalg.matrix_rank", "M")
     if x.ndim < 2:
         return cast(any_(ew.ne(x, like(x, 0))), dt.int64)
@@ -271,8 +338,14 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
     """The least-squares solution of a x = b (that of least norm, where there are several).
 
-    Returns: x; the sums of squared residuals of the columns (numpy_resid: empty where the rank is below N or M <= N, as in NumPy,
-    which needs the rank to be known); the rank; the singular values.
+    Args: a: M x N. b: M, or M x K. rcond: singular values below rcond times the largest count as zero (max(M, N) eps by
+    default).
+    Returns: x; the sums of squared residuals of the columns (numpy_resid: empty where the rank is below N or M <= N, as in
+    NumPy, which needs the rank to be known); the rank; the singular values.
+
+    >>> x, residual, rank, s = fnp.linalg.lstsq(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.array([1.0, 3.0, 5.0]))
+    >>> fnp.round(x, 6), rank
+    (Array([1., 2.], dtype=float64), Array(2, dtype=int64))
     """
     x, y = common_inexact(operand(a, "linalg.lstsq", "a"), operand(b, "linalg.lstsq", "b"))
     x, y = matrices(x, "linalg.lstsq"), as_value(y, "linalg.lstsq", "b")
@@ -303,7 +376,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tu
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of `a` as a map from its last axes to its first `ind`: tensordot(tensorinv(a), a, ind) is the identity."""
+    """The inverse of `a` as a map from its last axes to its first `ind`: tensordot(tensorinv(a), a, ind) is the identity.
+
+    >>> fnp.linalg.tensorinv(2 * fnp.eye(6).reshape(2, 3, 6), ind=2).shape
+    (6, 2, 3)
+    """
     x = as_value(a, "linalg.tensorinv")
     k = static_int(ind, "linalg.tensorinv", "ind")
     if k <= 0:
@@ -313,7 +390,11 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """x with tensordot(a, x, x.ndim) = b. axes: those of `a` that are moved to its end first."""
+    """x with tensordot(a, x, x.ndim) = b. axes: those of `a` that are moved to its end first.
+
+    >>> fnp.linalg.tensorsolve(2 * fnp.eye(4).reshape(2, 2, 4), fnp.array([[2.0, 4.0], [6.0, 8.0]]))
+    Array([1., 2., 3., 4.], dtype=float32)
+    """
     x, y = as_value(a, "linalg.tensorsolve"), as_value(b, "linalg.tensorsolve", "b")
     if axes is not None:
         moved = [i % x.ndim for i in static_ints(axes, "linalg.tensorsolve", "axes")]

@@ -100,25 +100,45 @@ def _many(name: str, kind: str, a: Any, s: Any, axes: Any, norm: Any) -> Any:
 
 
 def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The discrete Fourier transform along `axis`, of the first `n` elements (or padded with zeros to n).
+    """The discrete Fourier transform along `axis`: sum over k of a[k] exp(-2 pi i j k / n).
 
-    >>> fnp.fft.fft(fnp.array([1.0, 0.0, 0.0, 0.0]))
+    Args: a: array of numbers. n: so many elements are taken (or zeros put after them); all without it. axis: an integer. norm:
+    None or "backward" (the inverse is divided by n), "forward" (this one is), "ortho" (both by sqrt(n)).
+    Returns: complex64, or complex128 of float64 and complex128. Raises: ShapeError for an axis of no elements.
+
+    >>> fnp.fft.fft(fnp.array([1.0, 0.0, -1.0, 0.0]))
+    Array([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j], dtype=complex64)
+    >>> fnp.fft.fft(fnp.array([1.0, 1.0]), n=4)
+    Array([2.+0.j, 1.-1.j, 0.+0.j, 1.+1.j], dtype=complex64)
     """
     return _one("fft", "fft", a, n, axis, norm)
 
 
 def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The inverse of `fft`."""
+    """The inverse of `fft`, with its arguments.
+
+    >>> fnp.fft.ifft(fnp.fft.fft(fnp.array([1.0, 2.0, 4.0])))
+    Array([1.+0.j, 2.+0.j, 4.+0.j], dtype=complex64)
+    """
     return _one("ifft", "ifft", a, n, axis, norm)
 
 
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The first n // 2 + 1 elements of `fft` of real numbers; the others are their conjugates."""
+    """The first n // 2 + 1 elements of `fft` of real numbers; the others are their conjugates. Raises TypeError for complex
+    numbers.
+
+    >>> fnp.fft.rfft(fnp.array([1.0, 0.0, -1.0, 0.0]))
+    Array([0.+0.j, 2.+0.j, 0.+0.j], dtype=complex64)
+    """
     return _one("rfft", "rfft", a, n, axis, norm)
 
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The inverse of `rfft`, real; n is the length of the result, 2 (m - 1) by default."""
+    """The inverse of `rfft`, real; n is the length of the result, 2 (m - 1) by default.
+
+    >>> fnp.fft.irfft(fnp.fft.rfft(fnp.array([1.0, 2.0, 4.0])), n=3)
+    Array([1., 2., 4.], dtype=float32)
+    """
     return _one("irfft", "irfft", a, n, axis, norm)
 
 
@@ -128,32 +148,61 @@ def _swapped(norm: Any, name: str) -> Any:
 
 
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """`fft`, real, of a signal whose second half is the conjugate of the first; n is the length of the result."""
+    """`fft`, real, of a signal whose second half is the conjugate of the first; n is the length of the result, 2 (m - 1) by
+    default.
+
+    >>> fnp.fft.hfft(fnp.array([1.0, 2.0, 0.0]))
+    Array([ 5.,  1., -3.,  1.], dtype=float32)
+    """
     return _one("hfft", "irfft", mx.conj(_inexact(a, "hfft")), n, axis, _swapped(norm, "hfft"))
 
 
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`: the first n // 2 + 1 elements.
+
+    >>> fnp.fft.ihfft(fnp.array([5.0, 1.0, -3.0, 1.0]))
+    Array([1.-0.j, 2.-0.j, 0.-0.j], dtype=complex64)
+    """
     return ew.conj(_one("ihfft", "rfft", a, n, axis, _swapped(norm, "ihfft")))
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """`fft` along several axes (None: all, or the last len(s)); s are the lengths."""
+    """`fft` along several axes (None: all, or the last len(s)); s are the lengths. norm as in `fft`.
+
+    >>> fnp.fft.fftn(fnp.array([[1.0, 0.0], [0.0, 1.0]]))
+    Array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]], dtype=complex64)
+    """
     return _many("fftn", "fft", a, s, axes, norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`, with its arguments.
+
+    >>> fnp.fft.ifftn(fnp.array([[2.0, 0.0], [0.0, 2.0]]))
+    Array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 1.+0.j]], dtype=complex64)
+    """
     return _many("ifftn", "ifft", a, s, axes, norm)
 
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """`rfft` along the last of the axes and `fft` along the others."""
+    """`rfft` along the last of the axes and `fft` along the others. Raises TypeError for complex numbers.
+
+    >>> fnp.fft.rfftn(fnp.ones((4, 6))).shape
+    (4, 4)
+    """
     return _many("rfftn", "rfft", a, s, axes, norm)
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The inverse of `rfftn`, real."""
+    """The inverse of `rfftn`, real. s: the lengths of the result; the last is 2 (m - 1) by default.
+
+    >>> x = fnp.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> fnp.fft.irfftn(fnp.fft.rfftn(x), s=(2, 2))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     return _many("irfftn", "irfft", a, s, axes, norm)
 
 
@@ -165,22 +214,41 @@ def _pair(axes: Any, name: str) -> tuple[int, ...]:
 
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """`fftn` along two axes."""
+    """`fftn` along two axes, the last ones by default. Raises UsageError for another number of axes.
+
+    >>> fnp.fft.fft2(fnp.ones((2, 2)))
+    Array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _many("fft2", "fft", a, s, _pair(axes, "fft2"), norm)
 
 
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """The inverse of `fft2`."""
+    """The inverse of `fft2`, with its arguments.
+
+    >>> fnp.fft.ifft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
+    Array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]], dtype=complex64)
+    """
     return _many("ifft2", "ifft", a, s, _pair(axes, "ifft2"), norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """`rfftn` along two axes."""
+    """`rfftn` along two axes, the last ones by default.
+
+    >>> fnp.fft.rfft2(fnp.ones((5, 4, 6))).shape
+    (5, 4, 4)
+    """
     return _many("rfft2", "rfft", a, s, _pair(axes, "rfft2"), norm)
 
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """The inverse of `rfft2`, real."""
+    """The inverse of `rfft2`, real. s: the lengths of the result; the last is 2 (m - 1) by default.
+
+    >>> fnp.fft.irfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]), s=(2, 2))
+    Array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     return _many("irfft2", "irfft", a, s, _pair(axes, "irfft2"), norm)
 
 
@@ -192,14 +260,24 @@ def _samples(n: Any, name: str) -> int:
 
 
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the elements of `fft`, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d."""
+    """The frequencies of the elements of `fft`, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d.
+
+    Args: n: how many, 1 or more. d: a number, or a traced scalar. dtype: float32 without one.
+
+    >>> fnp.fft.fftfreq(4, d=0.5)
+    Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
+    """
     count = _samples(n, "fftfreq")
     k = arange(0, count, dtype=dt.int64, device=device)
     return _per_sample(ew.select_n(k > (count - 1) // 2, k, k - count), count, d, dtype)
 
 
 def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the elements of `rfft`: 0, 1, ..., n // 2 over n d."""
+    """The frequencies of the elements of `rfft`: 0, 1, ..., n // 2 over n d. Arguments as in `fftfreq`.
+
+    >>> fnp.fft.rfftfreq(4, d=0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     count = _samples(n, "rfftfreq")
     return _per_sample(arange(0, count // 2 + 1, dtype=dt.int64, device=device), count, d, dtype)
 
@@ -218,10 +296,18 @@ def _shift(x: Any, axes: Any, name: str, sign: int) -> Any:
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """The element of frequency 0 moved to the middle (place n // 2)."""
+    """The element of frequency 0 moved to the middle (place n // 2), along all axes or those in `axes`.
+
+    >>> fnp.fft.fftshift(fnp.fft.fftfreq(4))
+    Array([-0.5 , -0.25,  0.  ,  0.25], dtype=float32)
+    """
     return _shift(x, axes, "fftshift", 1)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`, with its arguments.
+
+    >>> fnp.fft.ifftshift(fnp.fft.fftshift(fnp.arange(5)))
+    Array([0, 1, 2, 3, 4], dtype=int64)
+    """
     return _shift(x, axes, "ifftshift", -1)

@@ -57,21 +57,35 @@ matrix_transpose, vecdot = structure.matrix_transpose, contract.vecdot
 
 
 def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """`fnp.matmul`."""
+    """`fnp.matmul`: the matrix product over the last two axes, with its arguments.
+
+    >>> fnp.linalg.matmul(fnp.array([[1, 2], [3, 4]]), fnp.array([[1, 0], [1, 1]]))
+    Array([[3, 2],
+           [7, 4]], dtype=int64)
+    """
     return contract.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def tensordot(
     x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """`fnp.tensordot`."""
+    """`fnp.tensordot`: a sum of products over chosen axes, with its arguments.
+
+    >>> fnp.linalg.tensordot(fnp.ones((2, 3)), fnp.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
     return contract.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding
     )
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of a vector with one of another."""
+    """All products of an element of a vector with one of another. Raises ShapeError for other ranks.
+
+    >>> fnp.linalg.outer(fnp.array([1, 2]), fnp.array([10, 20]))
+    Array([[10, 20],
+           [20, 40]], dtype=int64)
+    """
     x, y = as_value(x1, "linalg.outer", "x1"), as_value(x2, "linalg.outer", "x2")
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(
@@ -81,17 +95,30 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonal `offset` of the last two axes."""
+    """The diagonal `offset` of the last two axes.
+
+    >>> fnp.linalg.diagonal(fnp.arange(8).reshape(2, 2, 2))
+    Array([[0, 3],
+           [4, 7]], dtype=int64)
+    """
     return diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of the diagonal `offset` of the last two axes."""
+    """The sum of the diagonal `offset` of the last two axes. dtype: of the sum, as in `fnp.sum`.
+
+    >>> fnp.linalg.trace(fnp.arange(8).reshape(2, 2, 2))
+    Array([ 3, 11], dtype=int64)
+    """
     return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross product of vectors of 3 elements along `axis`; the other axes broadcast."""
+    """The cross product of vectors of 3 elements along `axis`; the other axes broadcast. Raises ShapeError for other extents.
+
+    >>> fnp.linalg.cross(fnp.array([1, 0, 0]), fnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int64)
+    """
     x, y = as_value(x1, "linalg.cross", "x1"), as_value(x2, "linalg.cross", "x2")
     if x.ndim == 0 or y.ndim == 0 or x.shape[axis] != 3 or y.shape[axis] != 3:
         raise ShapeError(
@@ -125,7 +152,13 @@ def cross_of(x: Any, y: Any, axis_x: int, axis_y: int, axis_out: int) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """The product of two or more matrices (the first and last may be vectors), in the order that costs least."""
+    """The product of two or more matrices (the first and last may be vectors), in the order that costs least.
+
+    Raises: UsageError for fewer than two; ShapeError where they do not fit.
+
+    >>> fnp.linalg.multi_dot([fnp.ones((9, 2)), fnp.ones((2, 9)), fnp.array([1.0] * 9)])
+    Array([18., 18., 18., 18., 18., 18., 18., 18., 18.], dtype=float32)
+    """
     xs = [as_value(a, "linalg.multi_dot", f"arrays[{i}]") for i, a in enumerate(arrays)]
     if len(xs) < 2:
         raise UsageError(message(f"fnp.linalg.multi_dot: got {len(xs)} arrays", "two or more", "[a, b, c]"))
@@ -165,7 +198,13 @@ def _best_splits(p: list[int]) -> dict[tuple[int, int], int]:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix times itself `n` times; the identity for 0, powers of the inverse for n < 0."""
+    """A square matrix times itself `n` times; the identity for 0, powers of the inverse for n < 0. Raises ShapeError unless
+    square.
+
+    >>> fnp.linalg.matrix_power(fnp.array([[1, 1], [1, 0]]), 7)
+    Array([[21, 13],
+           [13,  8]], dtype=int64)
+    """
     x = as_value(a, "linalg.matrix_power")
     k = static_int(n, "linalg.matrix_power", "n")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -239,6 +278,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     keepdims: leave extents of 1.
 
     >>> fnp.linalg.norm(fnp.array([3.0, 4.0]))
+    Array(5., dtype=float32)
+    >>> x = fnp.array([[1.0, -2.0], [3.0, 4.0]])
+    >>> fnp.linalg.norm(x, ord=1), fnp.linalg.norm(x, ord=1, axis=1)
+    (Array(6., dtype=float32), Array([3., 7.], dtype=float32))
+    >>> fg.grad(fnp.linalg.norm)(fnp.zeros(2))
+    Array([0., 0.], dtype=float32)
     """
     v = as_value(common_inexact(operand(x, "linalg.norm", "x"))[0], "linalg.norm")
     if axis is None:
@@ -263,13 +308,24 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors along `axis`: an integer, a tuple (taken together) or None for all elements."""
+    """The norm of vectors along `axis`: an integer, a tuple (taken together) or None for all elements. ord: as for vectors in
+    `norm`.
+
+    >>> fnp.linalg.vector_norm(fnp.array([[3.0, 4.0], [5.0, 12.0]]), axis=1)
+    Array([ 5., 13.], dtype=float32)
+    """
     v = as_value(common_inexact(operand(x, "linalg.vector_norm", "x"))[0], "linalg.vector_norm")
     return _vector(v, axes_of(axis, v.ndim, "linalg.vector_norm"), ord, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of the matrices in the last two axes; ord as in `norm`."""
+    """The norm of the matrices in the last two axes; ord as in `norm`. Raises ShapeError below two axes.
+
+    >>> fnp.linalg.matrix_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]))
+    Array(5., dtype=float32)
+    >>> fnp.linalg.matrix_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc")
+    Array(7., dtype=float32)
+    """
     v = as_value(common_inexact(operand(x, "linalg.matrix_norm", "x"))[0], "linalg.matrix_norm")
     if v.ndim < 2:
         raise ShapeError(
@@ -280,7 +336,13 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 def cond(x: Any, p: Any = None) -> Any:
     """The condition number: the largest over the smallest singular value (p None or 2; -2: the inverse), otherwise norm(x, p)
-    norm(inv(x), p). Infinite for singular matrices."""
+    norm(inv(x), p). Infinite for singular matrices.
+
+    >>> fnp.linalg.cond(fnp.array([[4.0, 0.0], [0.0, 2.0]]))
+    Array(2., dtype=float32)
+    >>> fnp.linalg.cond(fnp.array([[1.0, 1.0], [1.0, 1.0]]), p=1)
+    Array(inf, dtype=float32)
+    """
     v = matrices(x, "linalg.cond", "x", square=p not in (None, 2, -2))
     if 0 in v.shape[-2:]:
         raise ShapeError(message(f"fnp.linalg.cond: got {v.aval.str_short()}", "matrices with elements", "check x.shape"))

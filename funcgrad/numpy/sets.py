@@ -47,9 +47,17 @@ def unique(
 
     Args: return_index, return_inverse, return_counts: also where each first stands, which of them each element is, how often
     each comes.
-    equal_nan: NaN equals NaN. size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled with
-    fill_value (default: the first element; counts with 0). sorted: any; they always are.
+    equal_nan: NaN equals NaN. size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled
+    with fill_value (default: the first element; counts with 0). sorted: any; they always are.
     Raises: ConcretizationTypeError for a traced array without size.
+
+    >>> fnp.unique(fnp.array([3, 1, 3, 2]))
+    Array([1, 2, 3], dtype=int64)
+    >>> fnp.unique(fnp.array([[1, 2], [1, 2], [0, 5]]), axis=0, return_counts=True)
+    (Array([[0, 5],
+           [1, 2]], dtype=int64), Array([1, 2], dtype=int64))
+    >>> fg.jit(lambda x: fnp.unique(x, size=4, fill_value=-1))(fnp.array([3, 1, 3, 2]))
+    Array([ 1,  2,  3, -1], dtype=int64)
     """
     x = as_value(ar, "unique", "ar")
     if size is None:
@@ -92,22 +100,40 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueAll:
-    """`unique` with indices, inverse and counts; NaN is different from NaN."""
+    """`unique` with indices, inverse and counts; NaN is different from NaN. Returns: a named tuple (values, indices,
+    inverse_indices, counts).
+
+    >>> fnp.unique_all(fnp.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int64)
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_counts(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueCounts:
-    """`unique` with counts; NaN is different from NaN."""
+    """`unique` with counts; NaN is different from NaN. Returns: a named tuple (values, counts).
+
+    >>> fnp.unique_counts(fnp.array([3, 1, 3]))
+    UniqueCounts(values=Array([1, 3], dtype=int64), counts=Array([1, 2], dtype=int64))
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueInverse:
-    """`unique` with the inverse; NaN is different from NaN."""
+    """`unique` with the inverse; NaN is different from NaN. Returns: a named tuple (values, inverse_indices).
+
+    >>> values, inverse = fnp.unique_inverse(fnp.array([3, 1, 3]))
+    >>> values[inverse]
+    Array([3, 1, 3], dtype=int64)
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`unique`; NaN is different from NaN."""
+    """`unique`; NaN is different from NaN.
+
+    >>> fnp.unique_values(fnp.array([3.0, fnp.nan, 1.0, fnp.nan, 3.0]))
+    Array([ 1.,  3., nan, nan], dtype=float32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -186,8 +212,15 @@ _ISIN = ("auto", "compare_all", "binary_search", "sort")
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Any:
-    """Whether each element is one of test_elements; bool of the shape of element. method: JAX's names are accepted, with one
-    result."""
+    """Whether each element is one of test_elements; bool of the shape of element.
+
+    Args: invert: whether it is none of them. assume_unique: a promise that makes no difference. method: JAX's names are
+    accepted, with one result.
+
+    >>> fnp.isin(fnp.array([[1, 2], [3, 4]]), fnp.array([2, 4, 9]))
+    Array([[False,  True],
+           [False,  True]], dtype=bool)
+    """
     if method not in _ISIN:
         raise UsageError(message(f"fnp.isin: got method={method!r}", ", ".join(map(repr, _ISIN)), "method='auto'"))
     x, y = common_dtype(as_value(element, "isin", "element"), as_value(test_elements, "isin", "test_elements"))
@@ -204,8 +237,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = N
     """How often each of 0, 1, ... comes in the vector x, or the sums of the weights there.
 
     length: of the result; without it max(x) + 1, which must be known (at least minlength). Numbers beyond it are left out,
-    negative ones
-    count as 0.
+    negative ones count as 0.
+
+    >>> fnp.bincount(fnp.array([0, 2, 2, 3]))
+    Array([1, 0, 2, 1], dtype=int64)
+    >>> fnp.bincount(fnp.array([0, 2, 2, 3]), weights=fnp.array([0.5, 1.0, 1.0, 2.0]), length=3)
+    Array([0.5, 0. , 2. ], dtype=float32)
     """
     v = as_value(x, "bincount", "x")
     if v.dtype not in dt.INTEGERS | dt.BOOLS or v.ndim != 1:
