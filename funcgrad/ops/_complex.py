@@ -1,7 +1,8 @@
 """Complex functions as scalar expressions of real ones, for kernels: a kernel's elementary functions are real.
 
 `b` is the builder of loop rules, z a complex expression. The formulas for the inverse functions are Kahan's (Branch cuts for
-complex elementary functions, 1987), with his choice of signs on the cuts; their infinite parts are not treated one by one.
+complex elementary functions, 1987), with his choice of signs on the cuts. Where a part is infinite or NaN the answers are those of
+annex G of C99 (a NaN has no sign there, nor has the zero beside it).
 """
 
 from collections.abc import Callable
@@ -73,16 +74,51 @@ def divide(b: Any, w: Any, z: Any) -> Any:
 
 
 def sign(b: Any, z: Any) -> Any:
-    size = modulus(b, z)
-    one = b.div(1, b.select(b.eq(size, 0), 1, size))
-    return scaled(b, one, z)
+    x, y = parts(b, z)
+    # Beside an infinite part the other one vanishes; two infinite parts have no direction.
+    far, both = _far(b, z), b.and_(_infinite(b, x), _infinite(b, y))
+    z = b.complex(*[b.select(far, b.select(_infinite(b, v), copysign(b, b.const(1, v.dtype), v), 0), v) for v in (x, y)])
+    size = b.select(both, b.const(np.nan, x.dtype), modulus(b, z))
+    zero = b.eq(size, 0)
+    return b.select(zero, b.const(0, z.dtype), scaled(b, b.div(1, b.select(zero, 1, size)), z))
+
+
+# --- infinite parts and NaN ---------------------------------------------------------------------------------------------
+
+
+def _infinite(b: Any, x: Any) -> Any:
+    return b.eq(b.abs(x), b.const(np.inf, x.dtype))
+
+
+def _no_number(b: Any, x: Any) -> Any:
+    """Whether x is infinite or NaN: where it is, x - x is not 0."""
+    return b.ne(b.sub(x, x), 0)
+
+
+def _times(b: Any, x: Any, y: Any) -> Any:
+    """x * y, where a 0 makes it 0 (with the sign of the product) also if the other is infinite or NaN."""
+    zero = b.or_(b.eq(x, 0), b.eq(y, 0))
+    bounded = [b.select(_no_number(b, v), copysign(b, b.const(1, v.dtype), v), v) for v in (x, y)]
+    return b.select(zero, b.mul(*bounded), b.mul(x, y))
+
+
+def _lost(b: Any, x: Any, angle: Any) -> Any:
+    """Whether z has gone to infinity, with x, in no direction: the angle is infinite or NaN."""
+    return b.and_(_infinite(b, x), _no_number(b, angle))
+
+
+def _corner(b: Any, x: Any) -> Any:
+    """The direction in which x lies from afar: 1 or -1 where it is infinite, 0 where it is finite, NaN."""
+    return b.select(_infinite(b, x), copysign(b, b.const(1, x.dtype), x), b.mul(x, 0))
 
 
 def exp(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     size = b.exp(x)
     real = b.eq(y, 0)  # keeps exp(inf + 0i) real
-    return b.complex(b.select(real, size, b.mul(size, b.cos(y))), b.select(real, y, b.mul(size, b.sin(y))))
+    lost = _lost(b, x, y)
+    imag = b.select(lost, b.sub(size, size), b.mul(size, b.sin(y)))
+    return b.complex(b.select(b.or_(real, lost), size, b.mul(size, b.cos(y))), b.select(real, y, imag))
 
 
 def exp2(b: Any, z: Any) -> Any:
@@ -93,8 +129,11 @@ def expm1(b: Any, z: Any) -> Any:
     # expm1(x) cos y - 2 sin^2(y / 2) + i exp(x) sin y
     x, y = parts(b, z)
     half = b.sin(b.mul(y, 0.5))
-    real = b.sub(b.mul(b.expm1(x), b.cos(y)), b.mul(b.mul(half, half), 2))
-    return b.complex(real, b.mul(b.exp(x), b.sin(y)))
+    less = b.expm1(x)
+    real = b.sub(b.mul(less, b.cos(y)), b.mul(b.mul(half, half), 2))
+    lost, on_axis, size = _lost(b, x, y), b.eq(y, 0), b.exp(x)
+    imag = b.select(lost, b.sub(size, size), b.mul(size, b.sin(y)))
+    return b.complex(b.select(on_axis, b.add(less, 0), b.select(lost, less, real)), b.select(on_axis, y, imag))
 
 
 def log(b: Any, z: Any) -> Any:
@@ -133,29 +172,29 @@ def sqrt(b: Any, z: Any) -> Any:
     return b.complex(b.select(high, infinity, real), copysign(b, b.select(high, infinity, imag), y))
 
 
-def _zero_wins(b: Any, large: Any, factor: Any) -> Any:
-    """large * factor, where a factor of 0 makes it 0 (with the sign of the product) also if `large` has overflowed."""
-    return b.mul(b.select(b.eq(factor, 0), b.max(b.min(large, 1), -1), large), factor)
+def _grown(b: Any, x: Any, size: Any, angle: Any, factor: Any) -> Any:
+    """size * factor, where size grows without bounds with x, and the factor is the cosine of an angle."""
+    return b.select(_lost(b, x, angle), size, _times(b, size, factor))
 
 
 def sin(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(_zero_wins(b, b.cosh(y), b.sin(x)), _zero_wins(b, b.sinh(y), b.cos(x)))
+    return b.complex(_times(b, b.cosh(y), b.sin(x)), _grown(b, y, b.sinh(y), x, b.cos(x)))
 
 
 def cos(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(_zero_wins(b, b.cosh(y), b.cos(x)), b.neg(_zero_wins(b, b.sinh(y), b.sin(x))))
+    return b.complex(_grown(b, y, b.cosh(y), x, b.cos(x)), b.neg(_times(b, b.sinh(y), b.sin(x))))
 
 
 def sinh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(_zero_wins(b, b.sinh(x), b.cos(y)), _zero_wins(b, b.cosh(x), b.sin(y)))
+    return b.complex(_grown(b, x, b.sinh(x), y, b.cos(y)), _times(b, b.cosh(x), b.sin(y)))
 
 
 def cosh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    return b.complex(_zero_wins(b, b.cosh(x), b.cos(y)), _zero_wins(b, b.sinh(x), b.sin(y)))
+    return b.complex(_grown(b, x, b.cosh(x), y, b.cos(y)), _times(b, b.sinh(x), b.sin(y)))
 
 
 def tanh(b: Any, z: Any) -> Any:
@@ -164,7 +203,10 @@ def tanh(b: Any, z: Any) -> Any:
     t, s, c = b.tanh(x), b.sin(y), b.cos(y)
     bottom = b.add(b.mul(c, c), b.mul(b.mul(t, t), b.mul(s, s)))
     cosh_ = b.cosh(x)
-    return b.complex(b.div(t, bottom), b.div(b.div(b.mul(s, c), b.mul(cosh_, cosh_)), bottom))
+    real, imag = b.div(t, bottom), b.div(b.div(b.mul(s, c), b.mul(cosh_, cosh_)), bottom)
+    far = _lost(b, x, y)
+    real = b.select(b.or_(far, b.eq(x, 0)), t, real)
+    return b.complex(real, b.select(far, b.const(0, y.dtype), b.select(b.eq(y, 0), y, imag)))
 
 
 def _turned(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,19 +245,38 @@ def _imag_of_conj_product(b: Any, v: Any, w: Any) -> Any:
 def asin(b: Any, z: Any) -> Any:
     minus, plus = _near_one(b, z)
     product = b.sub(b.mul(b.real(minus), b.real(plus)), b.mul(b.imag(minus), b.imag(plus)))
-    return b.complex(b.atan2(b.real(z), product), b.asinh(_imag_of_conj_product(b, minus, plus)))
+    real, imag = b.atan2(b.real(z), product), b.asinh(_imag_of_conj_product(b, minus, plus))
+    x, y = parts(b, z)
+    real = b.select(b.eq(x, 0), x, b.select(_far(b, z), b.atan2(_corner(b, x), b.abs(_corner(b, y))), real))
+    return b.complex(real, b.select(_far(b, z), copysign(b, b.const(np.inf, y.dtype), y), imag))
 
 
 def acos(b: Any, z: Any) -> Any:
     minus, plus = _near_one(b, z)
-    return b.complex(b.mul(b.atan2(b.real(minus), b.real(plus)), 2), b.asinh(_imag_of_conj_product(b, plus, minus)))
+    real, imag = b.mul(b.atan2(b.real(minus), b.real(plus)), 2), b.asinh(_imag_of_conj_product(b, plus, minus))
+    return b.complex(_far_angle(b, z, real), b.select(_far(b, z), copysign(b, b.const(np.inf, imag.dtype), b.neg(b.imag(z))), imag))
+
+
+def _far(b: Any, z: Any) -> Any:
+    x, y = parts(b, z)
+    return b.or_(_infinite(b, x), _infinite(b, y))
+
+
+def _far_angle(b: Any, z: Any, near: Any) -> Any:
+    """The angle of z in [0, pi] where a part is infinite, pi / 2 at 0 + NaN i; `near` elsewhere."""
+    x, y = parts(b, z)
+    half = b.const(np.pi / 2, x.dtype)
+    angle = b.atan2(b.abs(_corner(b, y)), _corner(b, x))
+    return b.select(_far(b, z), angle, b.select(b.and_(b.eq(x, 0), b.ne(y, y)), half, near))
 
 
 def acosh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     minus, plus = sqrt(b, b.complex(b.sub(x, 1), y)), sqrt(b, b.complex(b.add(x, 1), y))
     real = b.add(b.mul(b.real(minus), b.real(plus)), b.mul(b.imag(minus), b.imag(plus)))
-    return b.complex(b.asinh(real), b.mul(b.atan2(b.imag(minus), b.real(plus)), 2))
+    real, imag = b.asinh(real), b.mul(b.atan2(b.imag(minus), b.real(plus)), 2)
+    angle = copysign(b, _far_angle(b, z, b.abs(imag)), y)
+    return b.complex(b.select(_far(b, z), b.const(np.inf, x.dtype), real), angle)
 
 
 def atanh(b: Any, z: Any) -> Any:
@@ -230,7 +291,8 @@ def atanh(b: Any, z: Any) -> Any:
     infinity = b.const(np.inf, x.dtype)
     far = b.or_(b.eq(size, infinity), b.eq(b.abs(y), infinity))
     quarter = copysign(b, b.const(np.pi / 2, x.dtype), y)
-    return b.complex(copysign(b, b.select(far, 0, real), x), b.select(far, quarter, imag))
+    real = b.select(b.or_(far, b.eq(x, 0)), 0, real)
+    return b.complex(copysign(b, real, x), b.select(b.and_(far, b.eq(y, y)), quarter, imag))
 
 
 asinh = _turned(asin)

@@ -1,0 +1,49 @@
+"""Complex functions where a part is 0, infinite, NaN or huge: compiled code answers as eager code, which answers as C99 (annex G)."""
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+
+PARTS = [0.0, -0.0, 0.5, -0.5, 2.0, -2.0, 1e3, -1e3, np.inf, -np.inf, np.nan]
+GRID = np.array([complex(x, y) for x in PARTS for y in PARTS])
+FUNCTIONS = "exp expm1 log log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh sign abs".split()
+
+
+def same_part(a, b, signs):
+    a, b = np.asarray(a), np.asarray(b)
+    number = np.isfinite(b)
+    np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+    np.testing.assert_array_equal(a[np.isinf(b)], b[np.isinf(b)])
+    # 1e3 as an angle: the sine is small next to what is rounded away.
+    np.testing.assert_allclose(a[number], b[number], rtol=1e-11, atol=1e-300)
+    signed = signs & number & (b == 0)
+    np.testing.assert_array_equal(np.signbit(a[signed]), np.signbit(b[signed]))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_corners(name):
+    f = getattr(fnp, name)
+    got, want = np.asarray(fg.jit(f)(GRID)), np.asarray(f(GRID))
+    if name == "abs":
+        return same_part(got, want, True)
+    # Beside a NaN or an infinite part, C99 leaves the sign of the other one open.
+    # (log1p(-0 + 0i) is 0 in compiled code, -0 in SciPy.)
+    clear = np.isfinite(GRID) & np.isfinite(want) & (name != "log1p")
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    wild = ~np.isfinite(GRID)
+    got, want = got.copy(), want.copy()
+    for a in (got, want):  # signs that are left open
+        open_ = wild & (np.isnan(a.real) | np.isnan(a.imag))
+        a[open_] = [complex(abs(z.real), abs(z.imag)) for z in a[open_]]
+    same_part(got.real, want.real, clear)
+    same_part(got.imag, want.imag, clear)
+
+
+def test_expm1_at_the_axis():
+    z = np.array([0.0, complex(-0.0, 0), complex(np.inf, 0), complex(-np.inf, 0), complex(np.nan, 0), 1e-20 + 0j])
+    for f in (fnp.expm1, fg.jit(fnp.expm1)):
+        out = np.asarray(f(z))
+        np.testing.assert_array_equal(out.real, np.expm1(z.real))
+        assert not np.signbit(out.imag).any() and (out.imag == 0).all() and not np.signbit(out.real[:2]).any()
