@@ -1,8 +1,8 @@
 """Complex functions as scalar expressions of real ones, for kernels: a kernel's elementary functions are real.
 
 `b` is the builder of loop rules, z a complex expression. The formulas for the inverse functions are Kahan's (Branch cuts for
-complex elementary functions, 1987), with his choice of signs on the cuts. Where a part is infinite or NaN the answers are those of
-annex G of C99 (a NaN has no sign there, nor has the zero beside it).
+complex elementary functions, 1987), with his choice of signs on the cuts. Where a part is infinite or NaN the answers are
+those of annex G of C99 (a NaN has no sign there, nor has the zero beside it).
 """
 
 from collections.abc import Callable
@@ -254,7 +254,8 @@ def asin(b: Any, z: Any) -> Any:
 def acos(b: Any, z: Any) -> Any:
     minus, plus = _near_one(b, z)
     real, imag = b.mul(b.atan2(b.real(minus), b.real(plus)), 2), b.asinh(_imag_of_conj_product(b, plus, minus))
-    return b.complex(_far_angle(b, z, real), b.select(_far(b, z), copysign(b, b.const(np.inf, imag.dtype), b.neg(b.imag(z))), imag))
+    endless = copysign(b, b.const(np.inf, imag.dtype), b.neg(b.imag(z)))
+    return b.complex(_far_angle(b, z, real), b.select(_far(b, z), endless, imag))
 
 
 def _far(b: Any, z: Any) -> Any:
