@@ -22,7 +22,9 @@ def test_whole_division(name, dtype):
             np.testing.assert_array_equal(np.signbit(np.asarray(a)) & ~np.isnan(b), np.signbit(b) & ~np.isnan(b))
 
 
-@pytest.mark.parametrize("x, y", [(6.0, 2.0), (6.0, -2.0), (-6.0, 2.0), (-6.0, -2.0), (5.0, 2.0), (-5.0, 2.0), (0.0, 3.0), (0.0, -3.0)])
+@pytest.mark.parametrize(
+    "x, y", [(6.0, 2.0), (6.0, -2.0), (-6.0, 2.0), (-6.0, -2.0), (5.0, 2.0), (-5.0, 2.0), (0.0, 3.0), (0.0, -3.0)]
+)
 def test_derivatives_of_the_remainder(x, y):
     for wrap in (lambda f: f, fg.jit):
         gx, gy = wrap(fg.grad(fnp.remainder, (0, 1)))(x, y)
