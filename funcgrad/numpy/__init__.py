@@ -42,6 +42,7 @@ from funcgrad.numpy import (
     padding,
     polynomials,
     protocol,
+    quantiles,
     ranges,
     reductions,
     scalar_types,
@@ -82,6 +83,7 @@ from funcgrad.numpy.nonzeros import *
 from funcgrad.numpy.numbering import *
 from funcgrad.numpy.padding import *
 from funcgrad.numpy.polynomials import *
+from funcgrad.numpy.quantiles import *
 from funcgrad.numpy.ranges import *
 from funcgrad.numpy.reductions import *
 from funcgrad.numpy.scalar_types import *
@@ -132,6 +134,7 @@ __all__ += nonzeros.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__
 __all__ += statistics.__all__
+__all__ += quantiles.__all__
 __all__ += structure.__all__
 __all__ += arrange.__all__
 __all__ += trigonometric.__all__

@@ -53,11 +53,10 @@ class Ref:
     """`x.at[i]`: some elements of x, to be read or to be changed in a copy.
 
     Every method takes `mode`: "raise" (the default: IndexError out of range), "fill" or "drop" (reading gives fill_value,
-    updates are
-    left out), "clip" (the nearest element), "wrap" (counted round), "promise_in_bounds" (unchecked: the caller vouches);
-    `unique_indices=True` promises that no element is named twice; `indices_are_sorted` is accepted and makes no difference.
-    Updates
-    broadcast to the shape of x[i] and are cast to x's dtype; an element named twice takes both updates (for `set`: the last).
+    updates are left out), "clip" (the nearest element), "wrap" (counted round), "promise_in_bounds" (unchecked: the caller
+    vouches); `unique_indices=True` promises that no element is named twice; `indices_are_sorted` is accepted and makes no
+    difference. Updates broadcast to the shape of x[i] and are cast to x's dtype; an element named twice takes both updates
+    (for `set`: the last).
     """
 
     __slots__ = ("array", "index")

@@ -41,8 +41,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, inplace: bool
     """A new array with `values` at the places that `indices` names along `axis`; call it with inplace=False.
 
     Args: arr: array. indices: integers, of the same rank. values: broadcast to them. axis: integer, or None for the flattened
-    array.
-    mode: what happens out of range, see `x.at[i].set`. Raises: UsageError with inplace=True: arrays are immutable.
+    array. mode: what happens out of range, see `x.at[i].set`. Raises: UsageError with inplace=True: arrays are immutable.
 
     >>> x = fnp.array([[3, 1, 2], [6, 5, 4]])
     >>> fnp.put_along_axis(x, fnp.argmax(x, axis=1, keepdims=True), 0, axis=1, inplace=False)

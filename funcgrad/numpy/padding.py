@@ -14,9 +14,9 @@ from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.means import mean
+from funcgrad.numpy.quantiles import median
 from funcgrad.numpy.ranges import linspace
 from funcgrad.numpy.reductions import max, min
-from funcgrad.numpy.statistics import median
 from funcgrad.numpy.structure import cut, expand_dims, moveaxis
 from funcgrad.ops import shape as ops
 from funcgrad.trace.value import Value

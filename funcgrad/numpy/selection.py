@@ -192,8 +192,7 @@ def take_along_axis(
     """Elements along `axis` by an index array of the same rank: out[i, j] = arr[i, indices[i, j]] for axis 1.
 
     Args: indices: integers; other axes broadcast with the array's. axis: None for the flattened array. mode, fill_value: what
-    happens
-    out of range, see `x.at[i].get`. wrap_negative_indices=False: negative numbers are out of range.
+    happens out of range, see `x.at[i].get`. wrap_negative_indices=False: negative numbers are out of range.
     Pairs with `fnp.argsort` and `fnp.argmax(..., keepdims=True)`.
 
     >>> x = fnp.array([[3, 1, 2], [6, 5, 4]])

@@ -46,9 +46,8 @@ def unique(
     """The different elements (or slices along `axis`) in ascending order.
 
     Args: return_index, return_inverse, return_counts: also where each first stands, which of them each element is, how often
-    each comes.
-    equal_nan: NaN equals NaN. size: the length of the result, needed while tracing: longer ones are cut, shorter ones filled
-    with fill_value (default: the first element; counts with 0). sorted: any; they always are.
+    each comes. equal_nan: NaN equals NaN. size: the length of the result, needed while tracing: longer ones are cut, shorter
+    ones filled with fill_value (default: the first element; counts with 0). sorted: any; they always are.
     Raises: ConcretizationTypeError for a traced array without size.
 
     >>> fnp.unique(fnp.array([3, 1, 3, 2]))

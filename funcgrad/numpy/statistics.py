@@ -1,13 +1,12 @@
 """Order statistics and correlations: median, quantile, percentile, cov, corrcoef; and the forms that leave out NaN."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, message
 from funcgrad.numpy._axes import axes_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, value_in
 from funcgrad.numpy.compare import isnan
@@ -17,182 +16,16 @@ from funcgrad.numpy.diagonals import diagonal
 from funcgrad.numpy.elementwise import conj, divide, maximum, multiply, sqrt, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.means import average, mean, root
-from funcgrad.numpy.reductions import argmax, argmin, keep, max, min, prod, sum
-from funcgrad.numpy.selection import take_along_axis, where
-from funcgrad.numpy.structure import atleast_2d, expand_dims, matrix_transpose, moveaxis, reshape
+from funcgrad.numpy.reductions import argmax, argmin, max, min, prod, sum
+from funcgrad.numpy.selection import where
+from funcgrad.numpy.structure import atleast_2d, expand_dims, matrix_transpose
 from funcgrad.ops import elementwise as ew
-from funcgrad.ops._family import full, like
-from funcgrad.ops.sort import sort
-from funcgrad.trace.value import Value
+from funcgrad.ops._family import like
 
 __all__ = [
-    "corrcoef", "cov", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
-    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "quantile",
+    "corrcoef", "cov", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
 ]  # fmt: skip
-
-# --- quantiles --------------------------------------------------------------------------------------------------------------
-
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
-
-
-def _lines(x: Value, axis: Any, name: str) -> tuple[Any, tuple[int, ...]]:
-    """The reduced axes as one last axis."""
-    axes = axes_of(axis, x.ndim, name)
-    kept = [i for i in range(x.ndim) if i not in axes]
-    moved = moveaxis(x, tuple(axes), tuple(range(len(kept), x.ndim))) if axes else expand_dims(x, -1)
-    length = math.prod([x.shape[i] for i in axes])
-    return reshape(moved, (*[x.shape[i] for i in kept], length)) if axes else moved, axes
-
-
-def _quantile(name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, skip_nan: bool) -> Any:
-    if method not in _METHODS:
-        raise UsageError(message(f"fnp.{name}: got method={method!r}", ", ".join(map(repr, _METHODS)), "method='linear'"))
-    (x,) = common_inexact(as_value(a, name))
-    if x.dtype in dt.COMPLEXES:
-        raise UsageError(message(f"fnp.{name}: got complex numbers", "real ones", "x.real"))
-    p: Any = value_in(np.asarray(q) if isinstance(q, (list, tuple)) else q, x.dtype, name, "q")
-    if p.ndim > 1:
-        raise ShapeError(message(f"fnp.{name}: got q of shape {p.shape}", "a scalar or a vector", "q.ravel()"))
-    lines, axes = _lines(x, axis, name)
-    if lines.shape[-1] == 0:  # NaN, as NumPy says with a warning
-        lines = full((*lines.shape[:-1], 1), x.dtype.type(np.nan))
-    n = lines.shape[-1]
-    (ordered,) = sort(lines, dimension=lines.ndim - 1, is_stable=True, num_keys=1)
-    missing = isnan(lines)
-    if skip_nan:
-        count = cast(sum(ew.not_(missing), -1), x.dtype)
-        last = ew.max(ew.sub(count, like(count, 1)), like(count, 0))
-    else:
-        last = full(lines.shape[:-1], x.dtype.type(n - 1))
-    outs = [_at(ordered, last, p if p.ndim == 0 else p[k], method) for k in range(p.size if p.ndim else 1)]
-    bad = isnan(ordered[..., 0] if skip_nan else ordered[..., n - 1])
-    outs = [ew.select_n(bad, o, like(o, np.nan)) for o in outs]
-    outs = [keep(o, x, axes, keepdims) for o in outs]
-    return concatenate([expand_dims(o, 0) for o in outs], 0) if p.ndim else outs[0]
-
-
-def _at(ordered: Value, last: Any, p: Any, method: str) -> Any:
-    """The element at the fraction p of the places 0 to `last`, between two where it falls there."""
-    place = multiply(last, p)
-    low, high = ew.floor(place), ew.ceil(place)
-    if method == "nearest":
-        low = high = ew.round(place, rounding_method=1)
-    elif method == "lower":
-        high = low
-    elif method == "higher":
-        low = high
-    below, above = [_pick(ordered, i) for i in (low, high)]
-    if method == "midpoint":
-        return ew.mul(ew.add(below, above), like(below, 0.5))
-    if method != "linear":
-        return below
-    weight = ew.sub(place, low)
-    mixed = ew.add(ew.mul(below, ew.sub(like(weight, 1), weight)), ew.mul(above, weight))
-    # Between equal neighbours (infinities too) nothing is to be mixed.
-    return ew.select_n(ew.or_(ew.eq(below, above), ew.eq(weight, like(weight, 0))), mixed, below)
-
-
-def _pick(ordered: Value, place: Any) -> Any:
-    places = expand_dims(ew.convert(place, dt.int64), -1)
-    return take_along_axis(ordered, places, -1, mode="clip")[..., 0]
-
-
-def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
-    False, *,
-    weights: Any = None,
-) -> Any:  # fmt: skip
-    """The value below which the fraction q of the elements along `axis` lies; NaN where one is NaN, or where there are none.
-
-    Args: q: a number in [0, 1] or a vector of them, whose axis comes first. axis: integer, tuple or None. method: between two
-    elements: "linear", "lower", "higher", "midpoint", "nearest". keepdims: leave extents of 1. weights, out: must be None.
-    overwrite_input: must be False.
-
-    >>> fnp.quantile(fnp.array([3.0, 1.0, 2.0, 4.0]), fnp.array([0.25, 0.5]))
-    Array([1.75, 2.5 ], dtype=float32)
-    >>> fnp.quantile(fnp.array([3.0, 1.0, 2.0, 4.0]), 0.5, method="lower")
-    Array(2., dtype=float32)
-    """
-    check_unsupported("quantile", out=out, overwrite_input=overwrite_input)
-    _no_weights("quantile", weights)
-    return _quantile("quantile", a, q, axis, method, keepdims, False)
-
-
-def _no_weights(name: str, weights: Any) -> None:
-    if weights is not None:
-        raise UsageError(message(f"fnp.{name}: got weights", "None", "repeat the elements with fnp.repeat"))
-
-
-def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
-    False, *,
-    weights: Any = None,
-) -> Any:  # fmt: skip
-    """`quantile` of the elements that are not NaN; NaN where there is none.
-
-    >>> fnp.nanquantile(fnp.array([3.0, fnp.nan, 1.0]), 0.5)
-    Array(2., dtype=float32)
-    """
-    check_unsupported("nanquantile", out=out, overwrite_input=overwrite_input)
-    _no_weights("nanquantile", weights)
-    return _quantile("nanquantile", a, q, axis, method, keepdims, True)
-
-
-def _percent(q: Any, name: str) -> Any:
-    if isinstance(q, (int, float)):
-        return q / 100.0
-    p = as_value(np.asarray(q) if isinstance(q, (list, tuple)) else q, name, "q")
-    return divide(p, 100) if p.dtype in dt.INEXACT else divide(cast(p, dt.float64), 100.0)
-
-
-def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
-    False, *,
-    weights: Any = None,
-) -> Any:  # fmt: skip
-    """`quantile` with q in percent.
-
-    >>> fnp.percentile(fnp.array([[1, 2, 3, 4], [5, 6, 7, 8]]), 25, axis=1)
-    Array([1.75, 5.75], dtype=float32)
-    """
-    return quantile(a, _percent(q, "percentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
-
-
-def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool =
-    False, *,
-    weights: Any = None,
-) -> Any:  # fmt: skip
-    """`nanquantile` with q in percent.
-
-    >>> fnp.nanpercentile(fnp.array([3.0, fnp.nan, 1.0]), 75)
-    Array(2.5, dtype=float32)
-    """
-    return nanquantile(a, _percent(q, "nanpercentile"), axis, out, overwrite_input, method, keepdims, weights=weights)
-
-
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """The middle element along `axis`, or the mean of the two middle ones; NaN where there is one. A float.
-
-    Args: a: array. axis: integer, tuple or None (all). keepdims: leave extents of 1. out: None. overwrite_input: False.
-
-    >>> fnp.median(fnp.array([[1, 7, 3], [4, 6, 9]]), axis=1)
-    Array([3., 6.], dtype=float32)
-    >>> fnp.median(fnp.array([4, 1, 3, 2]))
-    Array(2.5, dtype=float32)
-    """
-    check_unsupported("median", out=out, overwrite_input=overwrite_input)
-    return _quantile("median", a, 0.5, axis, "midpoint", keepdims, False)
-
-
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """`median` of the elements that are not NaN; NaN where there is none.
-
-    >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0, 4.0]))
-    Array(3., dtype=float32)
-    """
-    check_unsupported("nanmedian", out=out, overwrite_input=overwrite_input)
-    return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, True)
 
 
 # --- without NaN ------------------------------------------------------------------------------------------------------------

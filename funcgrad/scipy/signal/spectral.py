@@ -18,9 +18,9 @@ from funcgrad.numpy.elementwise import conj, divide, imag, multiply, real, sqrt
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.means import mean
 from funcgrad.numpy.padding import pad
+from funcgrad.numpy.quantiles import median
 from funcgrad.numpy.reductions import sum as sum_
 from funcgrad.numpy.selection import take, where
-from funcgrad.numpy.statistics import median
 from funcgrad.numpy.structure import cut, moveaxis
 from funcgrad.ops import _matrix as mx
 from funcgrad.ops import elementwise as ew
