@@ -7,7 +7,7 @@ This file holds names only, and has uncaught errors shown without the package's 
 """
 
 import funcgrad._pause as _pause
-from funcgrad import checkify, debug, errors, image, lax, nn, numpy, random, tree, tree_util
+from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from funcgrad.api.callback import check, io_callback, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
@@ -83,10 +83,12 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "dlpack",
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "explain",
+    "flatten_util",
     "grad",
     "hessian",
     "image",
@@ -108,6 +110,7 @@ __all__ = [
     "numba_kernel",
     "numpy",
     "numpy_rank_promotion",
+    "ops",
     "print_environment_info",
     "pure_callback",
     "random",

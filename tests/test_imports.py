@@ -17,7 +17,7 @@ BELOW = {
     "core": set(),
     "ir": {"core"},
     "trace": {"core", "ir"},
-    "ops": {"core", "ir", "trace"},
+    "ops": {"core", "ir", "trace"},  # ops.segment_sum and its relatives are put there by numpy/segments.py, from above
     "transforms": {"core", "ir", "trace", "ops"},
     "passes": {"core", "ir", "trace"},  # an operator that others define is inlined by tracing its definition
     "loops": {"core", "ir"},

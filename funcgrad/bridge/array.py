@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.bridge import dlpack
 from funcgrad.bridge.device import CPU, Device
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
@@ -77,12 +78,16 @@ class Array(Value):
 
         A consumer of DLPack 0.x, which has no such flag, gets a copy; with copy=False the memory itself, not to be changed.
         """
+        if self.aval.dtype not in dlpack.SUPPORTED:
+            raise BufferError(message(f"__dlpack__: got {self.aval.str_short()}", "numbers", "random.key_data(keys)"))
+        if stream is not None:
+            raise BufferError(message(f"__dlpack__: got stream={stream!r} for memory of the CPU", "None", "leave stream out"))
         view = np.asarray(self)
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the array is on the CPU {self.__dlpack_device__()}, not on {dl_device}")
         if max_version is None or max_version[0] < 1:
-            return (_unflagged(view) if copy is False else view.copy()).__dlpack__()
-        return view.__dlpack__(max_version=max_version, copy=copy)
+            return dlpack.exported(_unflagged(view) if copy is False else view.copy())
+        return dlpack.exported(view, max_version=max_version, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -294,7 +299,7 @@ def from_dlpack(x: Any, copy: bool | None = None) -> Array:
     """An Array on the memory of another library's array (through `__dlpack__`), or on a copy of it."""
     if not hasattr(x, "__dlpack__"):
         raise UsageError(message(f"from_dlpack: got {_describe(x)}", "an array with the method __dlpack__", "fnp.asarray(x)"))
-    return from_numpy(np.from_dlpack(x), copy=bool(copy))
+    return from_numpy(dlpack.imported(x), copy=bool(copy))
 
 
 def bytes_address(memory: bytes) -> int:

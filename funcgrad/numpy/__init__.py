@@ -46,6 +46,7 @@ from funcgrad.numpy import (
     ranges,
     reductions,
     scalar_types,
+    segments,
     selection,
     sets,
     sorting,
@@ -142,5 +143,6 @@ __all__ += ufuncs.__all__
 __all__ += vectorized.__all__
 ufuncs.install(sys.modules[__name__])
 operators.install()
+segments.install()
 methods.install(sys.modules[__name__])
 protocol.install(sys.modules[__name__])

@@ -117,11 +117,12 @@ def histogramdd(
     Args: sample: array (points, axes), or a sequence with the coordinates along each axis. bins: a number for all axes, or for
     each axis a number or a vector of edges. range: for each axis (low, high) or None. weights: one a point. density: divided by
     the sum and by the volume of each cell.
-    Returns: counts (int64, or in the weights' dtype) with an axis for each axis of the points, and the list of edges.
+    Returns: counts (floats, as the points are, or in the weights' dtype) with an axis for each axis of the points, and the list
+    of edges.
 
     >>> counts, edges = fnp.histogramdd(fnp.array([[0.0, 0.0], [1.0, 2.0], [0.9, 1.8]]), bins=2)
     >>> counts.tolist()
-    [[1, 0], [0, 2]]
+    [[1.0, 0.0], [0.0, 2.0]]
     """
     return _grid("histogramdd", sample, bins, range, weights, density)
 
@@ -160,6 +161,7 @@ def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: 
         outside = ew.or_(outside, ew.eq(own, np.int64(n)))
         place = ew.add(ew.mul(place, np.int64(n)), own)
     counts = reshape(_counts(name, where(outside, np.int64(total), place), total, weights), shape)
+    counts = cast(counts, columns[0].dtype) if counts.dtype in dt.INTEGERS else counts
     return (_density(counts, edges) if density else counts), edges
 
 
@@ -174,7 +176,7 @@ def histogram2d(
 
     >>> counts, xs, ys = fnp.histogram2d(fnp.array([0.0, 1.0, 1.0]), fnp.array([0.0, 2.0, 2.0]), bins=2)
     >>> counts.tolist()
-    [[1, 0], [0, 2]]
+    [[1.0, 0.0], [0.0, 2.0]]
     """
     if not isinstance(bins, (list, tuple)):
         bins = [bins, bins]

@@ -1,8 +1,13 @@
 """The primitives, one family a file; each is declared in one place with all of its rules.
 
+The four segment functions are made of them by `funcgrad.numpy.segments`, a room above, which puts them here: this room imports
+none of the faces.
+
 Importing this package registers every operator that computes. (`call` and `control` are about programs, and are imported where
 programs are made.)
 """
+
+from typing import TYPE_CHECKING
 
 from funcgrad.ops import (
     bits,
@@ -24,6 +29,9 @@ from funcgrad.ops import (
     window,
 )
 
+if TYPE_CHECKING:
+    from funcgrad.numpy.segments import segment_max, segment_min, segment_prod, segment_sum
+
 __all__ = [
     "bits",
     "bitwise",
@@ -38,6 +46,10 @@ __all__ = [
     "index",
     "linalg",
     "reduce",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "select",
     "shape",
     "sort",
