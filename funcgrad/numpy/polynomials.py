@@ -125,7 +125,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     x = _vector(p, "polyder", "p")
     for _ in range(_order(m, "polyder")):
         n = x.shape[0]
-        x = multiply(cut(x, 0, 0, max(n - 1, 0)), arange(n - 1, 0, -1, x.dtype)) if n > 1 else cut(x, 0, 0, 0)
+        x = multiply(cut(x, 0, 0, max(n - 1, 0)), arange(n - 1, 0, -1)) if n > 1 else cut(x, 0, 0, 0)
     return x
 
 

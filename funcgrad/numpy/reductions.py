@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of
+from funcgrad.numpy._complex_order import extremum, position
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -182,7 +183,8 @@ def _extremum(
         fill = broadcast_value(scalar_array(_extreme(x.aval.dtype, largest)), kept)
         result = keep(fill, x, axes, keepdims)
     else:
-        result = keep(op(x, axes=axes), x, axes, keepdims)
+        reduced = extremum(op) if x.aval.dtype in dt.COMPLEXES else op
+        result = keep(reduced(x, axes=axes), x, axes, keepdims)
     return result if initial is None else fold(result, _initial(initial, name, x))
 
 
@@ -192,7 +194,7 @@ def any_extent_zero(x: Value, axes: tuple[int, ...]) -> bool:
 
 
 def max(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
-    """The largest element along `axis`; NaN where there is one.
+    """The largest element along `axis`; NaN where there is one. Complex numbers are ordered by real, then imaginary parts.
 
     Args: a: array. axis: integer, tuple or None. keepdims: leave extents of 1. initial: a scalar that takes part (needed with
     `where` and for empty axes). where: boolean mask. out: must be None.
@@ -301,7 +303,7 @@ def _arg(name: str, op: Callable[..., Any], a: Any, axis: Any, out: Any, keepdim
                 "check x.shape first",
             )
         )
-    found = op(x, axes=(i,), index_dtype=dt.int64)
+    found = (position(op) if x.dtype in dt.COMPLEXES else op)(x, axes=(i,), index_dtype=dt.int64)
     if keepdims and axis is None:
         return reshape(found, shape=(1,) * original.ndim)
     return keep(found, x, (i,), keepdims)

@@ -216,8 +216,8 @@ def _before(x: Any, y: Any, or_equal: bool) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False, *, method: Any = None) -> Any:
     """The number of the bin of each element of x, int64. bins: sorted vector, up or down. right: bins are closed at the right.
 
-    With ascending bins, i such that bins[i-1] <= x < bins[i] (right=True: bins[i-1] < x <= bins[i]). method: as in
-    `searchsorted`.
+    With ascending bins, i such that bins[i-1] <= x < bins[i] (right=True: bins[i-1] < x <= bins[i]); with descending ones
+    bins[i-1] > x >= bins[i] (right=True: bins[i-1] >= x > bins[i]). method: as in `searchsorted`.
 
     >>> fnp.digitize(fnp.array([0.5, 1.0, 9.0]), fnp.array([0.0, 1.0, 2.0]))
     Array([1, 2, 3], dtype=int64)
@@ -233,6 +233,6 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: Any = None) -> A
     up = searchsorted(edges, v, "left" if right else "right", method=method)
     if n == 1:
         return up
-    down = ew.sub(np.int64(n), searchsorted(flip(edges), v, "right" if right else "left", method=method))
+    down = ew.sub(np.int64(n), searchsorted(flip(edges), v, "left" if right else "right", method=method))
     ascending = ew.ge(edges[-1], edges[0])
     return ew.select_n(broadcast_value(ascending, v.shape), down, up)

@@ -214,7 +214,9 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """The Vandermonde matrix of a vector: column j is x to the power N - 1 - j (j with increasing=True). N: len(x) without one.
+    """The Vandermonde matrix of a vector: column j is x to the power N - 1 - j (j with increasing=True).
+
+    N: len(x) without one. Integers become int64.
 
     >>> fnp.vander(fnp.array([1, 2, 3]), 3)
     Array([[1, 1, 1],
@@ -228,7 +230,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if v.ndim != 1:
         raise ShapeError(message(f"fnp.vander: got {v.aval.str_short()}", "a vector", "x.ravel()"))
     n = v.shape[0] if N is None else static_int(N, "vander", "N")
-    v = cast(v, dt.int64) if v.dtype == dt.bool_ else v
+    v = v if v.dtype in dt.INEXACT or v.dtype == dt.uint64 else cast(v, dt.int64)
     powers = [ew.integer_pow(v, y=j) if j > 1 else (v if j else fill(v.shape, v.dtype.type(1))) for j in range(n)]
     columns = powers if increasing else powers[::-1]
     return stack(columns, axis=1) if columns else fill((v.shape[0], 0), v.dtype.type(0))

@@ -5,6 +5,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.test_util import check_grads
 
 RNG = np.random.default_rng(0)
 SHAPES = [(), (5,), (2, 3), (0, 2)]
@@ -394,3 +395,23 @@ def test_logarithms_over_the_whole_range(name, dtype):
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(x.astype(np.longdouble)).astype(dtype)
     np.testing.assert_allclose(fg.jit(getattr(fnp, name))(x), expected, rtol=3 * info.eps)
+
+
+COMPLEX_ROWS = np.array([[1 + 2j, 1 - 1j, 0.5 + 9j, 1 + 2j], [-3j, 2, 2 + 0j, -7 + 1j], [1j, 1j, -1j, 0]])
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "ptp"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_order_of_complex_numbers(name, axis):
+    f, nans = getattr(fnp, name), COMPLEX_ROWS.copy()
+    nans[0, 2], nans[1, 1] = complex(0, np.nan), complex(np.nan, 1)
+    for x in (COMPLEX_ROWS, nans, COMPLEX_ROWS.astype("complex64")):
+        expected = getattr(np, name)(x, axis)
+        for got in (f(x, axis), fg.jit(lambda x: f(x, axis))(x)):
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_gradients_of_complex_extrema():
+    z = COMPLEX_ROWS[1]
+    check_grads(lambda re, im: [g(fnp.max(re + 1j * im)) for g in (fnp.real, fnp.imag)], (z.real + 0.1 * np.arange(4), z.imag), 2)
