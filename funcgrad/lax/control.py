@@ -15,7 +15,7 @@ from funcgrad.bridge.flat import FlatFunction, as_value, as_values, check_callab
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.config import config
-from funcgrad.core.errors import ShapeError, TreeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, describe, message
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
@@ -356,13 +356,22 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     check_callable("cond", true_fun)
     check_callable("cond", false_fun)
     operands = _operand("cond", operands, kwargs)
-    value = as_value(pred)
+    value = _scalar("cond", pred, "the predicate", "a bool or number, or an array without axes")
     if value.aval.shape != ():
         raise ShapeError(
             message(f"cond: got a predicate of {value.aval}", "a scalar", "reduce it with .any() or .all(), or use fnp.where")
         )
     index = value if value.aval.dtype == dt.bool_ else value != 0
     return _branch("cond", convert_element_type(index, new_dtype=dt.int32), [false_fun, true_fun], operands)
+
+
+def _scalar(name: str, x: Any, what: str, allowed: str) -> Any:
+    try:
+        return as_value(x)
+    except TypeError:
+        fix = f"lax.{name}(fnp.asarray(x), ...)" if isinstance(x, (list, tuple)) else "mend the first argument"
+        fix = f"{name} takes it first, then the branches" if callable(x) else fix
+        raise DtypeError(message(f"{name}: got {type(x).__name__} {x!r:.40} for {what}", allowed, fix)) from None
 
 
 def _operand(name: str, operands: tuple, kwargs: dict[str, Any]) -> tuple:
@@ -396,7 +405,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, *
     for b in branches:
         check_callable("switch", b)
     operands = _operand("switch", operands, kwargs)
-    value = as_value(index)
+    value = _scalar("switch", index, "the index", "an integer, or an integer array without axes")
     if value.aval.shape != () or value.aval.dtype not in dt.INTEGERS:
         raise ShapeError(
             message(f"switch: got an index of {value.aval}", "an integer scalar", "convert it with .astype('int32')")

@@ -357,7 +357,14 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 def stop_gradient(x: Any) -> Any:
     """x (an array, or a pytree of them) as a constant: no gradient flows through it, in either mode.
 
+    NumPy arrays become arrays; leaves that are no arrays stay as they are.
+
     >>> fg.grad(lambda x: x * x + lax.stop_gradient(x * x))(3.0)
     Array(6., dtype=float32)
     """
-    return tree_map(lambda leaf: ew.stop_gradient(leaf) if isinstance(leaf, Value) else leaf, x)
+    return tree_map(
+        lambda leaf: ew.stop_gradient(as_value(leaf, "lax.stop_gradient")) if isinstance(leaf, _ARRAYS) else leaf, x
+    )
+
+
+_ARRAYS = (Value, np.ndarray, np.generic)

@@ -135,6 +135,10 @@ def logsumexp(
     nothing = ew.eq(total, like(total, 0))
     out = ew.log(ew.select_n(nothing, magnitude, like(magnitude, 1)))
     out = ew.select_n(nothing, ew.add(out, cast(shift, out.dtype)), like(out, -np.inf))
+    if weights is None and v.dtype not in dt.COMPLEXES and not _empty(v, axes):
+        # Where an element is inf, the sum is that element, and takes its gradient.
+        largest = keep(reduce_max(real, axes=axes), real, axes, True) if axes else real
+        out = ew.select_n(ew.eq(largest, like(largest, np.inf)), out, largest)
     if not keepdims and axes:
         out, sign = [squeeze(y, dimensions=axes) for y in (out, sign)]
     return (out, sign) if return_sign else out
