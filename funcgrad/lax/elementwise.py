@@ -362,9 +362,7 @@ def stop_gradient(x: Any) -> Any:
     >>> fg.grad(lambda x: x * x + lax.stop_gradient(x * x))(3.0)
     Array(6., dtype=float32)
     """
-    return tree_map(
-        lambda leaf: ew.stop_gradient(as_value(leaf, "lax.stop_gradient")) if isinstance(leaf, _ARRAYS) else leaf, x
-    )
+    return tree_map(lambda leaf: ew.stop_gradient(as_value(leaf, "lax.stop_gradient")) if isinstance(leaf, _ARRAYS) else leaf, x)
 
 
 _ARRAYS = (Value, np.ndarray, np.generic)
