@@ -21,6 +21,7 @@ from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._family import zeros, zeros_like
 from funcgrad.ops.arithmetic import neg, sub
 from funcgrad.trace.interpreter import Operator
+from funcgrad.trace.value import aval_of
 from funcgrad.transforms.cond import with_common_inputs
 from funcgrad.transforms.jvp import current_apply, jvp_jaxpr
 from funcgrad.transforms.partial import merge
@@ -79,11 +80,12 @@ def _transpose(cts: Sequence[Any], *args: Any, solve: Jaxpr, system: System, con
             )
         )
     fixed, b = parts(args, consts)
-    assert all(isinstance(x, LinearArg) for x in b), "the equation is linear in the whole right-hand side"
-    rhs = [zeros(x.aval.strong()) if ct is None else ct for x, ct in zip(b, cts[: len(b)], strict=True)]
+    # A part of the right-hand side that is known here is 0: the tangent of one that does not move.
+    avals = [x.aval if isinstance(x, LinearArg) else aval_of(x) for x in b]
+    rhs = [zeros(a.strong()) if ct is None else ct for a, ct in zip(avals, cts[: len(b)], strict=True)]
     transposed = System(system.vecmat, system.matvec, solve)
     outs = custom_linear_solve(*fixed, *rhs, solve=system.transpose_solve, system=transposed, consts=consts)
-    return [None] * consts + outs[: len(b)]
+    return [None] * consts + [y if isinstance(x, LinearArg) else None for x, y in zip(b, outs, strict=False)]
 
 
 def _batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, solve: Jaxpr, system: System, consts: int) -> Any:

@@ -146,3 +146,19 @@ def test_root_says_what_is_wrong():
         lax.custom_root(lambda x: (x, x), 1.0, newton, lambda g, y: y)
     with pytest.raises(TypeError, match="returned"):
         lax.custom_root(lambda x: x, 1.0, lambda f, x: fnp.zeros(3), lambda g, y: y)
+
+
+def test_a_part_of_the_right_hand_side_that_does_not_move():
+    """The first unknown depends on all of the right-hand side; the second part of that is a constant."""
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+
+    def solve(matvec, b):
+        x = fnp.linalg.solve(a, fnp.stack(b))
+        return x[0], x[1]
+
+    def first(b):
+        product = lambda v: (2 * v[0] + v[1], v[0] + 3 * v[1])
+        return lax.custom_linear_solve(product, (b, lax.stop_gradient(b * b)), solve, symmetric=True)[0]
+
+    assert abs(float(fg.grad(first)(np.float64(5.0))) - 0.6) < 1e-12
+    assert abs(float(fg.jit(fg.grad(first))(np.float64(5.0))) - 0.6) < 1e-12
