@@ -31,9 +31,10 @@ from funcgrad.codegen.target import (
 # Functions of one float that are helpers, and of two.
 HELPERS_1 = (
     "rsqrt cbrt exp exp2 expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "erf erfc erf_inv lgamma digamma logistic"
+    "erf erfc erf_inv lgamma digamma logistic gamma erfcx ndtri dawsn bessel_i0e bessel_i1e"
 ).split()
-HELPERS_2 = ("pow", "atan2", "nextafter")
+HELPERS_2 = ("pow", "atan2", "nextafter", "igamma", "igammac", "betaln", "zeta")
+HELPERS_MORE = {"betainc": 3, "gamma_ratio": 3, "betainc_ratio": 5}
 COMPLEX_HELPERS_1 = (
     "abs sign exp exp2 log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh logistic"
 ).split()
@@ -58,6 +59,8 @@ def table() -> dict[tuple[str, str], Spelling]:
             t[op, c] = call(f"{op}_{c}", 1, helper=f"{op}_{c}")
         for op in HELPERS_2:
             t[op, c] = call(f"{op}_{c}", 2, helper=f"{op}_{c}")
+        for op, arity in HELPERS_MORE.items():
+            t[op, c] = call(f"{op}_{c}", arity, helper=f"{op}_{c}")
         t["sum_into", c], t["product_into", c] = call("radd", 2), call("rmul", 2)
         t["max_into", c], t["min_into", c] = call("rmax", 2), call("rmin", 2)
     for c in COMPLEX_CODES:

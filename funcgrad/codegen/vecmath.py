@@ -12,10 +12,24 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from funcgrad.codegen import math_complex, math_exp, math_integer, math_special, math_trig, words
+from funcgrad.codegen import (
+    math_bessel,
+    math_beta,
+    math_complex,
+    math_exp,
+    math_gamma,
+    math_integer,
+    math_normal,
+    math_special,
+    math_trig,
+    math_zeta,
+    words,
+)
 from funcgrad.codegen.target import INT_CODES
 
-MODULES = (math_integer, math_exp, math_trig, math_special, math_complex)
+MODULES = (
+    math_integer, math_exp, math_trig, math_special, math_zeta, math_gamma, math_beta, math_normal, math_bessel, math_complex,
+)  # fmt: skip
 
 
 class Helper:

@@ -102,8 +102,9 @@ def betainc_ratio(a: Any, b: Any, x: Any, i: int, j: int) -> np.ndarray:
     with np.errstate(all="ignore"):
         a, b, x = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
         y = 1 - x
-        # where b is below 1 and x near it, the integrand bends twice; that of the complement does not
-        below = np.where(b < 1, (x < 0.5) | (a * y > 1.5), x * (a + b) < a)
+        # where b is below 1 and x near it, the integrand bends twice; that of the other side does not
+        right, left = (x < 0.5) | (a * y > 1.5), (y >= 0.5) & (b * x <= 1.5)
+        below = np.where(b < 1, right, np.where(a < 1, left, x * (a + b) < a))
         p, q, s, t = np.where(below, a, b), np.where(below, b, a), np.where(below, x, y), np.where(below, y, x)
         out = np.where(below, _beta_lower(p, q, s, t, i, j), -_beta_lower(p, q, s, t, j, i))
     return np.where(inside, out, np.where(np.isnan(x), np.nan, 0.0))
@@ -116,10 +117,14 @@ def _beta_lower(a: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, i: i
     psi = special.psi
     w, weights = _side(p * y - b * x, n * x * y)
     p_, b_, n_, x_, y_ = (v[..., None] for v in (p, b, n, x, y))
-    log_t = np.log1p(y_ * np.expm1(w))  # log(x / t)
-    left, right = np.log(x_) - log_t - psi(p_) + psi(n_), np.log(y_) - log_t + w - psi(b_) + psi(n_)
+    # log(x / t) and log((1 - x) / (1 - t)), the smaller of which is exact
+    few = p_ < b_
+    log_t, rest = np.log1p(y_ * np.expm1(w)), np.log1p(x_ * np.expm1(-w))
+    log_t, rest = np.where(few, w + rest, log_t), np.where(few, rest, log_t - w)
+    left, right = np.log(x_) - log_t - psi(p_) + psi(n_), np.log(y_) - rest - psi(b_) + psi(n_)
     moment = _beta_moment(i, j, p_, b_, n_, left, right)
-    out = x * y * np.sum(weights * np.exp(b_ * w - n_ * log_t) * moment, -1)
+    drop = np.where(few, p_ * w + n_ * rest, n_ * log_t - b_ * w)
+    out = x * y * np.sum(weights * np.exp(-drop) * moment, -1)
     # the density of (a + 1, b) is x (a + b) / a times that of (a, b), and so is what the recurrence adds
     left, right = np.log(x) - psi(a + 1) + psi(a + b), np.log(y) - psi(b) + psi(a + b)
     raised = x / a * ((a + b) * out + y * _beta_moment(i, j, a + 1, b, a + b, left, right))

@@ -37,4 +37,5 @@ def log_beta(a: Any, b: Any) -> np.ndarray:
         large = np.maximum(p, LARGE)
         without = stirling(large) + rest + (p - 0.5) * np.log(ratio) - 0.5 * np.log(q + p) + 0.5 * np.log(2 * np.pi)
         small = special.betaln(a, b)
-    return np.where(both, without, np.where(one, with_gamma, small))
+    out = np.where(both, without, np.where(one, with_gamma, small))
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, out)

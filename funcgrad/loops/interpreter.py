@@ -318,6 +318,8 @@ class _Kernel:
             return scalar.BINARY[op](*args)
         if op in scalar.UNARY:
             return scalar.UNARY[op](*args)
+        if op in scalar.MORE:
+            return scalar.MORE[op](*args)
         if op == "load":
             if not args:
                 return self.array(e.attr)

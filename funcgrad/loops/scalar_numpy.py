@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.gamma_integrals import betainc_ratio, gamma_ratio
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.log_beta import log_beta
 
 special: Any = LazyModule("scipy.special")
 _UNSIGNED = {"i": "u", "u": "u", "b": "u"}
@@ -71,6 +73,16 @@ def threefry(k0: np.ndarray, k1: np.ndarray, c0: np.ndarray, c1: np.ndarray) -> 
     return x0, x1
 
 
+def _in_float64(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` computed in float64 and rounded to the dtype of the first operand."""
+    return lambda *xs: np.asarray(fun(*[np.asarray(x, np.float64) for x in xs])).astype(np.asarray(xs[0]).dtype)
+
+
+def _only(n: np.ndarray) -> int:
+    """The order, one number for all elements."""
+    return int(np.ravel(n)[0]) if np.size(n) else 1
+
+
 UNARY: dict[str, Callable[[np.ndarray], Any]] = {
     "neg": np.negative,
     "abs": np.abs,
@@ -103,6 +115,12 @@ UNARY: dict[str, Callable[[np.ndarray], Any]] = {
     "erf_inv": lambda x: special.erfinv(x),
     "lgamma": lambda x: special.gammaln(x),
     "digamma": lambda x: special.psi(x),
+    "gamma": lambda x: special.gamma(x),
+    "erfcx": lambda x: special.erfcx(x),
+    "ndtri": lambda x: special.ndtri(x),
+    "dawsn": lambda x: special.dawsn(x),
+    "bessel_i0e": lambda x: special.i0e(x),
+    "bessel_i1e": lambda x: special.i1e(x),
     "logistic": _logistic,
     "is_finite": np.isfinite,
     "not": _bool_or(np.logical_not, np.invert),
@@ -131,12 +149,23 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "shr_logical": _shr_logical,
     "nextafter": np.nextafter,
     "complex": _complex,
+    "igamma": _in_float64(lambda a, x: special.gammainc(a, x)),
+    "igammac": _in_float64(lambda a, x: special.gammaincc(a, x)),
+    "betaln": _in_float64(log_beta),
+    "zeta": _in_float64(lambda x, q: special.zeta(x, q)),
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
     "le": np.less_equal,
     "gt": np.greater,
     "ge": np.greater_equal,
+}
+
+
+MORE: dict[str, Callable[..., Any]] = {
+    "betainc": _in_float64(lambda a, b, x: special.betainc(a, b, x)),
+    "gamma_ratio": _in_float64(lambda a, x, n: gamma_ratio(a, x, _only(n))),
+    "betainc_ratio": _in_float64(lambda a, b, x, i, j: betainc_ratio(a, b, x, _only(i), _only(j))),
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from funcgrad.core.dtypes import KEY
 from funcgrad.ir.loop_rules import External
-from funcgrad.loops.expr import BINARY, OTHER, UNARY, Expr
+from funcgrad.loops.expr import BINARY, MORE, OTHER, UNARY, Expr
 
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
 
@@ -27,6 +27,8 @@ _COSTS |= dict.fromkeys(("div", "rem", "sqrt", "rsqrt"), 3.0)
 _COSTS |= dict.fromkeys(("exp", "exp2", "log", "log1p", "expm1", "cbrt", "logistic", "tanh"), 10.0)
 _COSTS |= dict.fromkeys(("sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "acosh", "atanh"), 14.0)
 _COSTS |= dict.fromkeys(("asin", "acos", "atan", "atan2", "erf_inv", "pow", "lgamma", "digamma", "nextafter"), 20.0)
+_COSTS |= dict.fromkeys("gamma erfcx ndtri dawsn bessel_i0e bessel_i1e betaln".split(), 40.0)
+_COSTS |= dict.fromkeys("igamma igammac zeta betainc gamma_ratio betainc_ratio".split(), 500.0)
 _COSTS |= dict.fromkeys(("threefry_hi", "threefry_lo"), 12.0)
 _COSTS |= {"at": 6.0, "check": 1.0, "external": 20.0}
 
@@ -193,9 +195,16 @@ def _threefry(op: str) -> Callable[..., Expr]:
     return method
 
 
-for _op in UNARY | BINARY | OTHER:
+def _more(op: str) -> Callable[..., Expr]:
+    def method(self: Builder, x: Expr, *xs: Expr) -> Expr:
+        return Expr(op, x.dtype, (x, *xs))
+
+    return method
+
+
+for _op in UNARY | BINARY | MORE | OTHER:
     if not hasattr(Builder, _op):
-        _make = _unary if _op in UNARY else _binary if _op in BINARY else _threefry
+        _make = _unary if _op in UNARY else _binary if _op in BINARY else _more if _op in MORE else _threefry
         setattr(Builder, _op + "_" if _op in ("not", "and", "or") else _op, _make(_op))
 
 

@@ -22,7 +22,7 @@ gamma = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x: special.gamma(x)),
     jvp=[lambda t, out, x: mul(t, mul(out, digamma(x)))],
-    loop=Host(),
+    loop=lambda b, x: b.gamma(x),
     samples=_POSITIVE,
     doc="the integral of t^(x-1) exp(-t) over t > 0, and its continuation",
 )
@@ -41,7 +41,7 @@ betaln = elementwise(
     dtypes=dt.FLOATS,
     numpy=_betaln_numpy,
     jvp=[lambda t, out, a, b: _betaln_slope(t, a, b), lambda t, out, a, b: _betaln_slope(t, b, a)],
-    loop=Host(),
+    loop=lambda b, x, y: b.betaln(x, y),
     samples=_POSITIVE,
     doc="log |B(a, b)|",
 )

@@ -9,9 +9,8 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
 from funcgrad.core.gamma_integrals import betainc_ratio as _betainc_ratio_numpy
-from funcgrad.core.gamma_integrals import gamma_ratio as _gamma_ratio_numpy
+from funcgrad.core.gamma_integrals import gamma_ratio
 from funcgrad.core.lazy import LazyModule
-from funcgrad.ir.loop_rules import Host
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, sub
@@ -100,6 +99,7 @@ def _gamma_moment(n: int, a: Any, x: Any) -> Any:
 
 
 def _ratio_jvp_a(t: Any, out: Any, a: Any, x: Any, *, n: int) -> Any:
+    _check_order("igamma", n + 1)
     slope = sub(random_gamma_grad(a, x, n=n + 1), mul(out, _gamma_log(a, x)))
     return mul(t, _blocked(eq(x, like(x, 0)), slope))
 
@@ -109,17 +109,12 @@ def _ratio_jvp_x(t: Any, out: Any, a: Any, x: Any, *, n: int) -> Any:
     return mul(t, neg(add(_gamma_moment(n, a, x), mul(out, slope))))
 
 
-def _gamma_ratio_of(a: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
-    _check_order("igamma", n)
-    return -_gamma_ratio_numpy(a, x, n)
-
-
 random_gamma_grad = elementwise(
     "random_gamma_grad",
     dtypes=dt.FLOATS,
-    numpy=_rounded(_gamma_ratio_of),
+    numpy=_rounded(lambda a, x, n: -gamma_ratio(a, x, n)),
     jvp=[_ratio_jvp_a, _ratio_jvp_x],
-    loop=Host(),
+    loop=lambda b, a, x, n: b.neg(b.gamma_ratio(a, x, b.const(n, np.float64))),
     samples=[_SHAPE, _POSITIVE],
     cases=({"n": 1}, {"n": 2}),
     doc="minus the n-th derivative of igamma(a, x) by a, over that by x; for n = 1 the slope of a gamma variate in a",
@@ -137,7 +132,7 @@ igamma = elementwise(
     dtypes=dt.FLOATS,
     numpy=_rounded(lambda a, x: special.gammainc(a, x)),
     jvp=[_igamma_jvp_a, lambda t, out, a, x: mul(t, gamma_density(a, x))],
-    loop=Host(),
+    loop=lambda b, a, x: b.igamma(a, x),
     samples=[_SHAPE, _POSITIVE],
     doc="the integral of t^(a-1) exp(-t) from 0 to x, over Gamma(a)",
 )
@@ -149,7 +144,7 @@ igammac = elementwise(
         lambda t, out, a, x: neg(_igamma_jvp_a(t, out, a, x)),
         lambda t, out, a, x: neg(mul(t, gamma_density(a, x))),
     ],
-    loop=Host(),
+    loop=lambda b, a, x: b.igammac(a, x),
     samples=[_SHAPE, _POSITIVE],
     doc="the integral of t^(a-1) exp(-t) from x on, over Gamma(a)",
 )
@@ -205,11 +200,13 @@ def _at_ends(x: Any) -> Any:
 
 
 def _beta_ratio_jvp_a(t: Any, out: Any, a: Any, b: Any, x: Any, *, i: int, j: int) -> Any:
+    _check_order("betainc", i + j + 1)
     slope = sub(betainc_ratio(a, b, x, i=i + 1, j=j), mul(out, _beta_moment(1, 0, a, b, x)))
     return mul(t, _blocked(_at_ends(x), slope))
 
 
 def _beta_ratio_jvp_b(t: Any, out: Any, a: Any, b: Any, x: Any, *, i: int, j: int) -> Any:
+    _check_order("betainc", i + j + 1)
     slope = sub(betainc_ratio(a, b, x, i=i, j=j + 1), mul(out, _beta_moment(0, 1, a, b, x)))
     return mul(t, _blocked(_at_ends(x), slope))
 
@@ -219,17 +216,12 @@ def _beta_ratio_jvp_x(t: Any, out: Any, a: Any, b: Any, x: Any, *, i: int, j: in
     return mul(t, sub(_beta_moment(i, j, a, b, x), mul(out, slope)))
 
 
-def _betainc_ratio_of(a: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, j: int) -> np.ndarray:
-    _check_order("betainc", i + j)
-    return _betainc_ratio_numpy(a, b, x, i, j)
-
-
 betainc_ratio = elementwise(
     "betainc_ratio",
     dtypes=dt.FLOATS,
-    numpy=_rounded(_betainc_ratio_of),
+    numpy=_rounded(_betainc_ratio_numpy),
     jvp=[_beta_ratio_jvp_a, _beta_ratio_jvp_b, _beta_ratio_jvp_x],
-    loop=Host(),
+    loop=lambda b, p, q, x, i, j: b.betainc_ratio(p, q, x, b.const(i, np.float64), b.const(j, np.float64)),
     samples=[_SHAPE, _SHAPE, _INSIDE],
     cases=({"i": 1, "j": 0}, {"i": 1, "j": 1}, {"i": 0, "j": 2}),
     doc="the derivative of betainc(a, b, x), i times by a and j times by b, over that by x",
@@ -249,7 +241,7 @@ betainc = elementwise(
     dtypes=dt.FLOATS,
     numpy=_rounded(lambda a, b, x: special.betainc(a, b, x)),
     jvp=[_betainc_jvp(1), _betainc_jvp(0), lambda t, out, a, b, x: mul(t, beta_density(a, b, x))],
-    loop=Host(),
+    loop=lambda b, p, q, x: b.betainc(p, q, x),
     samples=[_SHAPE, _SHAPE, _INSIDE],
     doc="the integral of t^(a-1) (1-t)^(b-1) from 0 to x, over B(a, b)",
 )

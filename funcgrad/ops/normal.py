@@ -5,7 +5,6 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.lazy import LazyModule
-from funcgrad.ir.loop_rules import Host
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform, via_float32
 from funcgrad.ops.arithmetic import div, mul, neg, square, sub
@@ -45,7 +44,7 @@ erfcx = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x: special.erfcx(x)),
     jvp=[_erfcx_jvp],
-    loop=Host(),
+    loop=lambda b, x: b.erfcx(x),
     samples=uniform(-2, 4),
     doc="exp(x^2) erfc(x)",
 )
@@ -54,7 +53,7 @@ dawsn = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x: special.dawsn(x)),
     jvp=[_dawsn_jvp],
-    loop=Host(),
+    loop=lambda b, x: b.dawsn(x),
     samples=uniform(-3, 3),
     doc="exp(-x^2) times the integral of exp(s^2) from 0 to x",
 )
@@ -63,7 +62,7 @@ ndtri = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda p: special.ndtri(p)),
     jvp=[lambda t, out, p: mul(t, mul(exp(mul(square(out), like(out, 0.5))), like(out, math.sqrt(2 * math.pi))))],
-    loop=Host(),
+    loop=lambda b, x: b.ndtri(x),
     samples=uniform(0.1, 0.9),
     doc="the x below which a standard normal variate is with probability p",
 )

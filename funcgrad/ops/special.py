@@ -1,6 +1,7 @@
 """Special functions of real operands: erf erfc erf_inv lgamma digamma polygamma zeta
 bessel_i0e bessel_i1e. NumPy's meaning is SciPy's."""
 
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,20 @@ digamma = elementwise(
     samples=_POSITIVE,
     doc="the derivative of lgamma",
 )
+
+
+def _polygamma_loop(b: Any, x: Any, n: int) -> Any:
+    """(-1)^(n+1) n! zeta(n + 1, x) (DLMF 25.11.12)."""
+    factor = float((-1) ** (n + 1) * factorial(n))
+    return b.mul(b.zeta(b.const(n + 1, x.dtype), x), b.const(factor, x.dtype))
+
+
 polygamma = elementwise(
     "polygamma",
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x, n: np.asarray(special.polygamma(n, x)).astype(x.dtype)),
     jvp=[lambda t, out, x, n: mul(t, polygamma(x, n=n + 1))],
-    loop=Host(),
+    loop=_polygamma_loop,
     samples=_POSITIVE,
     cases=({"n": 1}, {"n": 2}),
     doc="the n-th derivative of digamma, for a fixed n > 0",
@@ -87,7 +96,7 @@ zeta = elementwise(
         lambda t, out, x, q: mul(t, zeta_slope(x, q, n=1)),
         lambda t, out, x, q: mul(t, neg(mul(x, zeta(add(x, like(x, 1)), q)))),
     ],
-    loop=Host(),
+    loop=lambda b, x, q: b.zeta(x, q),
     samples=[uniform(1.5, 4), _POSITIVE],
     doc="the sum of (q + k)^(-x) over k = 0, 1, ... (Hurwitz)",
 )
@@ -125,7 +134,7 @@ bessel_i0e = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x: special.i0e(x)),
     jvp=[lambda t, out, x: mul(t, sub(bessel_i1e(x), mul(sign(x), out)))],
-    loop=Host(),
+    loop=lambda b, x: b.bessel_i0e(x),
     samples=_NEAR,
     doc="exp(-|x|) I0(x)",
 )
@@ -134,7 +143,7 @@ bessel_i1e = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda x: special.i1e(x)),
     jvp=[_i1e_jvp],
-    loop=Host(),
+    loop=lambda b, x: b.bessel_i1e(x),
     samples=_NEAR,
     doc="exp(-|x|) I1(x)",
 )

@@ -15,7 +15,7 @@ from funcgrad.loops.fuse import fuse
 from funcgrad.loops.lower import lower
 from funcgrad.loops.nest import Pass, Reduction, Store
 from funcgrad.loops.program import Ref
-from funcgrad.loops.scalar_numpy import BINARY, UNARY, threefry
+from funcgrad.loops.scalar_numpy import BINARY, MORE, UNARY, threefry
 from funcgrad.ops.elementwise import exp, mul, neg
 from funcgrad.ops.reduce import reduce_sum
 from funcgrad.trace.stage import stage
@@ -129,7 +129,7 @@ def test_arrays_do_not_meet_in_the_arena(lives, fine):
 def test_the_interpreter_knows_every_op():
     leaves = {"const", "param", "index", "extent", "load", "acc", "carry"}
     other = {"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo", "external"}
-    assert set(UNARY) | set(BINARY) | leaves | other == OPS
+    assert set(UNARY) | set(BINARY) | set(MORE) | leaves | other == OPS
 
 
 @pytest.mark.parametrize(
