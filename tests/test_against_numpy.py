@@ -123,7 +123,8 @@ OF_OBJECTS = {"array_repr", "array_str", "einsum_path", "from_dlpack", "result_t
 OTHER_DTYPES = {
     "complex128": {
         "clip": "refused, as in JAX", "median": "refused, as in JAX", "pad(V,2,mode='median')": "refused, as in JAX",
-        "histogram(V,4,range=(-1,1),density=True)": "NumPy discards imaginary parts", "poly": "NumPy looks whether the numbers are real",
+        "histogram(V,4,range=(-1,1),density=True)": "NumPy discards imaginary parts", "histogram2d": "NumPy discards imaginary parts",
+        "histogramdd": "NumPy discards imaginary parts", "poly": "NumPy looks whether the numbers are real",
         "interp(A,np.array([0.,1.,2.]),np.array([0.,1.,0.]),period=3.0)": "NumPy discards imaginary parts",
     },
     "float32": {
@@ -131,7 +132,7 @@ OTHER_DTYPES = {
     },
     "int32": {
         "reciprocal": "floating here", "rint": "whole numbers stay", "argsort(V)": "NumPy's order of equal numbers is any",
-        "argpartition": "NumPy's order of equal numbers is any", "polymul(V[:3],V[:2])": "NumPy drops leading zeros",
+        "argpartition": "NumPy's order of equal numbers is any", "polymul(V[:3],V[:2])": "NumPy drops leading zeros", "polydiv": "NumPy drops leading zeros",
         "quantile(V,0.4,method='lower')": "floating here", "quantile(V,0.4,method='nearest')": "floating here",
         "quantile(V,0.3,method='higher')": "floating here",
     },

@@ -75,6 +75,7 @@ def _counts(name: str, place: Any, n: int, weights: Any) -> Any:
     if weights is None:
         return full((n,), np.int64(0)).at[place].add(1, mode="drop")
     w = ravel(as_value(np.asarray(weights) if isinstance(weights, (list, tuple)) else weights, name, "weights"))
+    w = cast(w, dt.int64) if w.dtype == dt.bool_ else w
     if w.shape != place.shape:
         raise ShapeError(
             message(f"fnp.{name}: got {w.size} weights for {place.size} elements", "one an element", "weights.reshape(a.shape)")
