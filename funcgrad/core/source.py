@@ -9,6 +9,7 @@ by the number of files, not of functions).
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import sys
@@ -123,6 +124,19 @@ class Source:
         """The code line, stripped; empty where the file cannot be read."""
         filename, line, _ = self._resolve()
         return linecache.getline(filename, line).strip()
+
+    def statement(self) -> str:
+        """The code line with those after it that close a bracket it opens; the line alone where that makes no statement."""
+        filename, line, _ = self._resolve()
+        lines = [self.text()]
+        for n in range(1, 20):
+            try:
+                ast.parse("\n".join(lines))
+            except SyntaxError:
+                lines.append(linecache.getline(filename, line + n).strip())
+            else:
+                return "\n".join(lines)
+        return lines[0]
 
     def quote(self) -> str:
         """The place with its code line: "train.py:12 (loss): y = x @ w"."""

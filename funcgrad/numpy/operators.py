@@ -203,7 +203,7 @@ def _how_to_set(self: Value, _method: str) -> str:
 
 def rewrite_assignment(here: Any) -> str:
     """`x = x.at[0].set(1)` for a source line `x[0] = 1`, with `+=` and its relatives as `.add(...)`."""
-    text = "" if here is source.UNKNOWN else here.text()
+    text = "" if here is source.UNKNOWN else here.statement()
     try:
         # A header without its body (`if c: x[0] = 1` has one) is no program, and half of a statement neither.
         found = [node for node in ast.walk(ast.parse(text)) if _item_assigned(node) is not None]
@@ -213,7 +213,9 @@ def rewrite_assignment(here: Any) -> str:
         return "x = x.at[i].set(v); .add(v), .multiply(v), .max(v) ... for x[i] += v and its relatives"
     node: Any = found[0]
     item = _item_assigned(node)
-    name, index, value = [ast.get_source_segment(text, part) for part in (item.value, item.slice, node.value)]
+    parts = (item.value, item.slice, node.value)
+    # As it was written, or on one line.
+    name, index, value = [ast.unparse(p) if p.lineno < (p.end_lineno or 0) else ast.get_source_segment(text, p) for p in parts]
     change = _AUGMENTED.get(type(getattr(node, "op", None)))
     if change is None:  # `=`, and what .at has no word for: x[i] %= v
         value = value if isinstance(node, ast.Assign) else ast.unparse(ast.BinOp(_loaded(item), node.op, node.value))

@@ -346,3 +346,18 @@ def test_gradients_of_scalars_from_outside_vmap(name, x):
         for got in (fg.grad(g)(np.float64(1.7)), fg.jit(fg.grad(g))(np.float64(1.7))):
             assert got.shape == ()
             np.testing.assert_allclose(got, want)
+
+
+def test_assignments_over_several_lines():
+    x, i = fnp.ones(3), 1
+    # fmt: off
+    with pytest.raises(fg.errors.ImmutableArrayError, match=r"x = x\.at\[i\]\.set\(1 - x\[0\] \* 2\)"):
+        x[i] = 1 - (
+            x[0]  # a comment
+            * 2
+        )
+    with pytest.raises(fg.errors.ImmutableArrayError, match=r"x = x\.at\[i \+ 1\]\.add\(3\)"):
+        x[
+            i + 1
+        ] += 3
+    # fmt: on
