@@ -1,6 +1,7 @@
 """The largest and smallest of complex numbers, as NumPy orders them: by the real parts, then by the imaginary ones; NaN wins.
 
-In: a complex value and the axes of a reduction. Out: what `reduce_max`, `reduce_min`, `argmax`, `argmin` give for real values.
+In: a complex value and the axes of a reduction, or two complex values. Out: what `reduce_max`, `reduce_min`, `argmax`, `argmin`,
+`max` and `min` give for real values.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,23 @@ from funcgrad.ops import elementwise as ew
 from funcgrad.ops import reduce as ops
 from funcgrad.ops._family import like
 from funcgrad.ops.shape import broadcast_in_dim
+
+
+def larger(x: Any, y: Any) -> Any:
+    """The larger one of x and y."""
+    return _one(x, y, ew.gt, ew.ge)
+
+
+def smaller(x: Any, y: Any) -> Any:
+    """The smaller one of x and y."""
+    return _one(x, y, ew.lt, ew.le)
+
+
+def _one(x: Any, y: Any, beyond: Callable[..., Any], level: Callable[..., Any]) -> Any:
+    rx, ry, ix, iy = ew.real(x), ew.real(y), ew.imag(x), ew.imag(y)
+    ahead = ew.or_(beyond(rx, ry), ew.and_(ew.eq(rx, ry), level(ix, iy)))
+    x_missing, y_missing = [ew.or_(ew.ne(re, re), ew.ne(im, im)) for re, im in ((rx, ix), (ry, iy))]
+    return ew.select_n(ew.or_(x_missing, ew.and_(ew.not_(y_missing), ahead)), y, x)
 
 
 def _parts(x: Any, axes: tuple[int, ...], op: Callable[..., Any], last: float) -> tuple[Any, Any, Any, Any]:

@@ -221,7 +221,7 @@ def _nan_loses(op: Callable[..., Any], x1: Any, x2: Any, name: str) -> Any:
     x, y = unify(name, x1, x2)
     if aval_of(x).dtype not in dt.INEXACT:
         return op(x, y)
-    return ew.select_n(isnan(x), ew.select_n(isnan(y), op(x, y), x), y)
+    return ew.select_n(isnan(y), ew.select_n(isnan(x), op(x, y), y), x)
 
 
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:

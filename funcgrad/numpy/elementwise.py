@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, message
+from funcgrad.numpy._complex_order import larger, smaller
 from funcgrad.numpy._promote import as_value, broadcast_value, check_unsupported, operand, scalar_array
 from funcgrad.numpy._table import binary_float, binary_ufunc, unary_float, unary_same, wrong_dtype
 from funcgrad.ops import elementwise as ew
@@ -63,6 +64,14 @@ def _or_for_bools(op: Callable[..., Any], bools: Callable[..., Any]) -> Callable
     return lambda x, y: bools(x, y) if aval_of(x).dtype == dt.bool_ else op(x, y)
 
 
+def _extremum(op: Callable[..., Any], bools: Callable[..., Any], complexes: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(x: Any, y: Any) -> Any:
+        dtype = aval_of(x).dtype
+        return (bools if dtype == dt.bool_ else complexes if dtype in dt.COMPLEXES else op)(x, y)
+
+    return apply
+
+
 add = binary_ufunc(
     "add",
     _or_for_bools(ew.add, ew.or_),
@@ -94,15 +103,15 @@ divide = binary_float(
 true_divide = divide
 maximum = binary_ufunc(
     "maximum",
-    _or_for_bools(ew.max, ew.or_),
-    "The larger of x1 and x2; NaN where one of them is NaN.",
+    _extremum(ew.max, ew.or_, larger),
+    "The larger of x1 and x2; NaN where one of them is NaN. Complex numbers are ordered by real, then imaginary part.",
     "fnp.array([1.0, 5.0, fnp.nan]), 3",
     "Array([ 3.,  5., nan], dtype=float32)",
 )
 minimum = binary_ufunc(
     "minimum",
-    _or_for_bools(ew.min, ew.and_),
-    "The smaller of x1 and x2; NaN where one of them is NaN.",
+    _extremum(ew.min, ew.and_, smaller),
+    "The smaller of x1 and x2; NaN where one of them is NaN. Complex numbers are ordered by real, then imaginary part.",
     "fnp.array([1.0, 5.0, fnp.nan]), 3",
     "Array([ 1.,  3., nan], dtype=float32)",
 )

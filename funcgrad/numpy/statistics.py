@@ -64,15 +64,19 @@ def nanprod(
     return prod(x, axis, dtype, out, keepdims, initial, mask)
 
 
+def _worst(x: Any, bound: float) -> Any:
+    return like(x, complex(bound, bound) if x.dtype in dt.COMPLEXES else bound)
+
+
 def _nan_extremum(
     name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where_: Any
 ) -> Any:
     x, mask = _present(a, name, where_)
-    if x.dtype not in dt.FLOATS:
+    if x.dtype not in dt.INEXACT:
         return f(x, axis, out, keepdims, initial, where_)
     check_unsupported(name, out=out)
     axes = axes_of(axis, x.ndim, name)
-    found = f(ew.select_n(mask, like(x, worst), x), axes, keepdims=keepdims, initial=initial)
+    found = f(ew.select_n(mask, _worst(x, worst), x), axes, keepdims=keepdims, initial=initial)
     if initial is not None:
         return found
     none = ew.eq(sum(mask, axes, keepdims=keepdims), np.int64(0))
@@ -156,9 +160,9 @@ def nanstd(
 
 def _nan_arg(name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     x, mask = _present(a, name)
-    if x.dtype not in dt.FLOATS:
+    if x.dtype not in dt.INEXACT:
         return f(x, axis, out, keepdims)
-    found = f(ew.select_n(mask, like(x, worst), x), axis, out, keepdims)
+    found = f(ew.select_n(mask, _worst(x, worst), x), axis, out, keepdims)
     # A line of nothing but NaN has no such place: -1, as an error would depend on the numbers.
     none = ew.eq(sum(mask, axis, keepdims=bool(keepdims)), np.int64(0))
     return ew.select_n(none, found, np.int64(-1))

@@ -14,8 +14,10 @@ from funcgrad.core.errors import DtypeError, message
 from funcgrad.numpy import _folds as folds
 from funcgrad.numpy import cumulative, reductions
 from funcgrad.numpy._axes import axes_of
+from funcgrad.numpy._complex_order import larger, smaller
 from funcgrad.numpy._promote import as_value, cast, common_inexact
 from funcgrad.numpy._ufunc import frompyfunc, ufunc
+from funcgrad.numpy.structure import moveaxis
 from funcgrad.ops import cumulative as running
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import reduce as ops
@@ -95,18 +97,22 @@ def _extremum(whole: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
-def _running_extremum(op: Callable[..., Any]) -> Callable[..., Any]:
+def _running_extremum(op: Callable[..., Any], most: bool) -> Callable[..., Any]:
+    complexes = folds.Fold("maximum", larger) if most else folds.Fold("minimum", smaller)
+
     def accumulate(x: Any, axis: int, dtype: Any) -> Any:
         x = x if dtype is None else cast(x, dt.canonical(dtype))
         if x.dtype == dt.bool_:
             return cast(op(cast(x, dt.int8), axis=axis, reverse=False), dt.bool_)
+        if x.dtype in dt.COMPLEXES:
+            return moveaxis(folds.running(complexes, moveaxis(x, axis, 0)), 0, axis)
         return op(x, axis=axis, reverse=False)
 
     return accumulate
 
 
 def _running_truth(op: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, axis, dtype: _running_extremum(op)(reductions.as_bool(x), axis, None)
+    return lambda x, axis, dtype: cast(op(cast(reductions.as_bool(x), dt.int8), axis=axis, reverse=False), dt.bool_)
 
 
 def _running_odd(x: Any, axis: int, dtype: Any) -> Any:
@@ -150,8 +156,8 @@ def _two(module: types.ModuleType) -> dict[str, Two]:
             _at("multiply"),
         ),
         "subtract": Two(at=_at("subtract")),
-        "maximum": Two(None, _extremum(reductions.max), _running_extremum(running.cummax), _at("max"), True),
-        "minimum": Two(None, _extremum(reductions.min), _running_extremum(running.cummin), _at("min"), True),
+        "maximum": Two(None, _extremum(reductions.max), _running_extremum(running.cummax, True), _at("max"), True),
+        "minimum": Two(None, _extremum(reductions.min), _running_extremum(running.cummin, False), _at("min"), True),
         "fmax": Two(associative=True),
         "fmin": Two(associative=True),
         "gcd": Two(0, associative=True),

@@ -121,7 +121,7 @@ def test_without_an_identity_there_is_an_error(name):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "complex128"])
-@pytest.mark.parametrize("name", ["add", "multiply", "subtract"])
+@pytest.mark.parametrize("name", ["add", "multiply", "subtract", "maximum"])
 def test_dtype_of_a_fold(name, dtype):
     x = np.array([1, 2, 3], np.int64)
     for method in ("reduce", "accumulate"):
