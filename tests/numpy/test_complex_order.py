@@ -11,7 +11,12 @@ NAN, INF = np.nan, np.inf
 RNG = np.random.default_rng(0)
 WHOLE = (RNG.integers(-2, 3, (3, 4, 5)) + 1j * RNG.integers(-2, 3, (3, 4, 5))).astype(np.complex64)
 WITH_NAN = WHOLE.astype(np.complex128)
-WITH_NAN[0, 1, 2], WITH_NAN[1, 2, 3], WITH_NAN[1, 2, 4], WITH_NAN[2, 0, 0] = complex(NAN, 2), complex(3, NAN), NAN, complex(INF, NAN)
+WITH_NAN[0, 1, 2], WITH_NAN[1, 2, 3], WITH_NAN[1, 2, 4], WITH_NAN[2, 0, 0] = (
+    complex(NAN, 2),
+    complex(3, NAN),
+    NAN,
+    complex(INF, NAN),
+)
 INFINITE = np.array([complex(-INF, -INF), complex(-INF, -1), complex(-INF, INF)])
 ARRAYS = {"whole": WHOLE, "nan": WITH_NAN, "infinite": INFINITE}
 
@@ -34,9 +39,16 @@ def test_along_an_axis(name, kind):
 def test_several_axes_masks_and_empty_arrays(name):
     ours, theirs = getattr(fnp, name), getattr(np, name)
     mask = RNG.integers(0, 2, WHOLE.shape).astype(bool)
-    for options in ({"axis": (0, 2)}, {"axis": (2, 1), "keepdims": True}, {"axis": 1, "initial": 1 + 1j, "where": mask}, {"axis": ()}):
+    for options in (
+        {"axis": (0, 2)},
+        {"axis": (2, 1), "keepdims": True},
+        {"axis": 1, "initial": 1 + 1j, "where": mask},
+        {"axis": ()},
+    ):
         np.testing.assert_array_equal(fg.jit(lambda v, o=options: ours(v, **o))(WHOLE), theirs(WHOLE, **options))
-    np.testing.assert_array_equal(ours(fnp.zeros((0, 2), "complex64"), 0, initial=3), theirs(np.zeros((0, 2), np.complex64), 0, initial=3))
+    np.testing.assert_array_equal(
+        ours(fnp.zeros((0, 2), "complex64"), 0, initial=3), theirs(np.zeros((0, 2), np.complex64), 0, initial=3)
+    )
     assert ours(fnp.zeros((0, 2), "complex64"), 1).shape == (0,)
 
 
