@@ -19,7 +19,7 @@ BLAS_DTYPES = frozenset(np.dtype(n) for n in ("float32", "float64", "complex64",
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """c[batch, m, n] = sum over k of a[batch, m, k] b[batch, k, n]: a Gemm before it has addresses."""
+    """c[batch, m, n] = sum over k of a[batch, m, k] b[batch, k, n]: a Gemm (program.py) before it has addresses."""
 
     trans_a: bool
     trans_b: bool

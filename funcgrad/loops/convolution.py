@@ -4,8 +4,11 @@ In: two views and the params of conv_general_dilated. Out: a view of the result.
 c (feature), o (out feature), s0 s1 ... (spatial), p0 p1 ... (places) and k0 k1 ... (taps), so that
 out[n, p, g, o] = sum over k, c of x[g, n, c, p * stride + k * dilation] * y[g, o, c, k].
 
-Three ways, by what lies side by side in memory:
+Four ways, by what lies side by side in memory:
 
+`_in_place` the channel is innermost, and the places along all spatial axes but the last (with some that are none, between one
+            image and the next) are rows a fixed step apart. A run of the last axis is a window's row, so that nothing is copied:
+            the products for all taps along the other axes are added up, one result for each place along the last one.
 `_strips`   the channel (c, or n where the features are the batch, as in the gradient by y) is innermost. Windows are copied out
             along all spatial axes but the last; along that one they are strips that overlap where they lie, and the places along
             it are a batch of products (Cho and Brandt, "MEC: memory-efficient convolution for deep neural network", 2017).
@@ -16,20 +19,27 @@ Gaps between the elements of the left operand (lhs_dilation) are not filled with
 its own with every so manieth tap, and is a convolution without gaps.
 """
 
+import itertools
 from collections.abc import Sequence
 from math import gcd, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.loops.contract import BLAS_DTYPES, dot_general, reduce_node
-from funcgrad.loops.graph import Graph, Ref
+from funcgrad.loops.contract import BLAS_DTYPES, Contraction, dot_general, reduce_node
+from funcgrad.loops.graph import Graph, Node, Ref
 from funcgrad.loops.named import Named, assembled, copied, zeros
 from funcgrad.loops.templates import cast_template, fold_template, mul_template
 from funcgrad.loops.views import Strided, reshape_strides
 
 LARGEST = 1 << 28  # bytes of windows that are copied at once
 FEWEST_ROWS = 128  # of a product along a strip
+FEWEST_TERMS = 96  # of a product in place: shorter ones are mostly overhead
+MOST_GAPS = 1.2  # rows in place by rows wanted
+FEW_TAPS = 9  # of a sum that is written out
+MOST_REPEATED = 1 << 15  # elements
+LONG_SUM = 4096  # terms
+MOST_PARTS = 8  # of a long sum
 SMALL_CHANNEL = 16  # fewer channels than this do not make a run worth copying by
 
 
@@ -68,9 +78,9 @@ def convolution(graph: Graph, x: Strided, y: Strided, params: dict[str, Any], sh
     ]
     groups = params["feature_group_count"] * params["batch_group_count"]
     left = Named(x.transpose([*lhs_spec[:2], *[lhs_spec[2 + i] for i in spatial]]), ("n", "c", *_numbered("s", axes)))
-    left = left.split("n" if params["batch_group_count"] > 1 else "c", groups)
+    left = left.split("n" if params["batch_group_count"] > 1 else "c", groups, "g")
     right = Named(y.transpose([*rhs_spec[:2], *[rhs_spec[2 + i] for i in spatial]]), ("o", "c", *_numbered("k", axes)))
-    right = right.split("o", groups)
+    right = right.split("o", groups, "g")
     out = _without_gaps(graph, left, right, axes, dtype)
     # The groups' out features side by side, then the axes in the caller's places.
     places = _numbered("p", axes)
@@ -104,38 +114,51 @@ def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.
     shape = [sizes[name] for name in names]
     if 0 in shape or 0 in y.v.shape or 0 in x.v.shape:
         return zeros(graph, shape, names, dtype)
-    for i, a in enumerate(axes):
-        if a.gap > 1 and a.stride == 1 and x.extent(f"s{i}") > 1:
-            return _by_residues(
-                graph, x, y, axes, i, dtype, Named(Strided(x.v.node, 0, tuple(shape), (0,) * len(shape)), tuple(names))
-            )
-    return _dense(graph, x, y, axes, dtype)
+    if not any([a.gap > 1 for a in axes]):
+        return _dense(graph, x, y, axes, dtype)
+    # Place p meets tap k where p + k * dilation - low is a multiple of the gap: for each residue of p, every so manieth tap.
+    choices = [_residues(a, x.extent(f"s{i}")) for i, a in enumerate(axes)]
+    parts = []
+    for chosen in itertools.product(*choices):
+        taps, where = y, []
+        for i, r in enumerate(chosen):
+            taps = taps.cut(f"k{i}", r.first, axes[i].taps, r.every)
+            where.append((f"p{i}", r.start, axes[i].places, r.step))
+        part = _dense(graph, x, taps, [r.axis for r in chosen], dtype)
+        parts.append((lambda v, where=where: v.cuts(where), part))
+    complete = all([sum([r.axis.places for r in rs]) == a.places for rs, a in zip(choices, axes, strict=True)])
+    return assembled(graph, x.grown(sizes, names), dtype, not complete, parts)
 
 
-def _by_residues(graph: Graph, x: Named, y: Named, axes: list[Axis], i: int, dtype: np.dtype, like: Named) -> Named:
-    """Place p meets tap k where p + k * dilation - low is a multiple of the gap: for each residue of p, every so manieth tap."""
-    a = axes[i]
+class _Residue(NamedTuple):
+    """Places start, start + step, ... as a convolution without gaps of the taps first, first + every, ..."""
+
+    axis: Axis
+    start: int
+    step: int
+    first: int
+    every: int
+
+
+def _residues(a: Axis, n: int) -> list[_Residue]:
+    """The residues that meet a tap; the whole axis where it has no gaps, or steps over places."""
+    if a.gap == 1 or n == 1:
+        return [_Residue(a._replace(gap=1), 0, 1, 0, 1)]
+    if a.stride > 1:
+        return [_Residue(a, 0, 1, 0, 1)]
     common = gcd(a.dilation, a.gap)
-    step = a.gap // common  # from one tap that meets an element to the next
-    parts, complete = [], True
+    every = a.gap // common  # from one tap that meets an element to the next
+    found = []
     for r in range(min(a.gap, a.places)):
-        if (a.low - r) % common:
-            complete = False
-            continue
-        first = (a.low - r) // common * pow(a.dilation // common, -1, step) % step
-        if first >= a.taps:
-            complete = False
-            continue
-        taps = len(range(first, a.taps, step))
-        places = len(range(r, a.places, a.gap))
-        low = (a.low - r - first * a.dilation) // a.gap
-        inner = [*axes[:i], Axis(places, taps, 1, low, 1, a.dilation // common), *axes[i + 1 :]]
-        part = _without_gaps(graph, x, y.cut(f"k{i}", first, a.taps, step), inner, dtype)
-        parts.append((lambda v, r=r: v.cut(f"p{i}", r, a.places, a.gap), part))
-    return assembled(graph, like, dtype, not complete, parts)
+        first = (a.low - r) // common * pow(a.dilation // common, -1, every) % every
+        if (a.low - r) % common == 0 and first < a.taps:
+            places, taps = len(range(r, a.places, a.gap)), len(range(first, a.taps, every))
+            low = (a.low - r - first * a.dilation) // a.gap
+            found.append(_Residue(Axis(places, taps, 1, low, 1, a.dilation // common), r, a.gap, first, every))
+    return found
 
 
-# --- the three ways -----------------------------------------------------------------------------------------------------
+# --- the four ways ------------------------------------------------------------------------------------------------------
 
 
 def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
@@ -158,22 +181,24 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) 
     if whole:
         return _pointwise(graph, x, y, axes, dtype)
     other = "n" if channel == "c" else "c"
-    order = [other, *spatial, "g", channel]
+    order = ["g", other, *spatial, channel] if channel == "c" else [other, *spatial, "g", channel]
     x = _padded(graph, x, axes, order)
     if x.stride(channel) != 1:
         x = copied(graph, x, order)
     a = axes[-1] if axes else None
-    rows = n * prod([b.places for b in axes[:-1]])
+    if a is not None and channel == "c" and (rows := _rows_of(x, axes)) is not None:
+        return _in_place(graph, x, y, axes, dtype, rows)
     if a is not None and a.dilation == 1 and x.extent(channel) * 2 >= SMALL_CHANNEL:
-        if a.places > 1 if channel == "n" else (a.taps > a.stride and rows >= FEWEST_ROWS):
+        many = n * prod([b.places for b in axes[:-1]]) >= FEWEST_ROWS
+        if a.places > 1 if channel == "n" else (a.taps > a.stride and many):
             return _strips(graph, x, y, axes, dtype, channel)
     return _patches(graph, x, y, axes, dtype, channel, False)
 
 
 def _padded(graph: Graph, x: Named, axes: list[Axis], order: Sequence[str]) -> Named:
     """x with its zeros around and in gaps, or without what is cut, so that place 0 begins at element 0."""
-    cuts: list[tuple[str, int, int]] = []
-    places: list[tuple[str, int, int, int]] = []
+    cuts: list[Any] = []
+    places: list[Any] = []
     shape = {name: x.extent(name) for name in x.names}
     fill = False
     for i, a in enumerate(axes):
@@ -183,19 +208,14 @@ def _padded(graph: Graph, x: Named, axes: list[Axis], order: Sequence[str]) -> N
         start = a.low + first * a.gap
         cuts.append((name, first, last))
         places.append((name, start, max(start, start + (last - first - 1) * a.gap + 1), a.gap))
-        shape[name] = a.span
+        # Whole steps along all axes but the last: then images follow each other in whole steps too.
+        shape[name] = a.span if i == len(axes) - 1 else -(-a.span // a.stride) * a.stride
         fill = fill or start > 0 or a.gap > 1 or last - first < a.span
-    for name, first, last in cuts:
-        x = x.cut(name, first, last)
+    x = x.cuts(cuts)
     if not fill:
         return x
-
-    def place(v: Named) -> Named:
-        for cut in places:
-            v = v.cut(*cut)
-        return v
-
-    return assembled(graph, x.grown(shape, order), x.v.node.dtype, True, [(place, x)] if 0 not in x.v.shape else [])
+    parts = [(lambda v: v.cuts(places), x)] if 0 not in x.v.shape else []
+    return assembled(graph, x.grown(shape, order), x.v.node.dtype, True, parts)
 
 
 def _windows(x: Named, axes: Sequence[Axis], which: Sequence[int]) -> Named:
@@ -207,24 +227,47 @@ def _windows(x: Named, axes: Sequence[Axis], which: Sequence[int]) -> Named:
 
 
 def _direct(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
+    """Few taps are written out, others are a fold."""
     x.v.node.must = y.v.node.must = True
     x = _windows(x, axes, range(len(axes)))
-    places, taps = _numbered("p", axes), _numbered("k", axes)
-    kept = sorted(["n", "g", *places], key=lambda a: (x.extent(a) == 1, -abs(x.stride(a))))
-    kept.sort(key=lambda a: x.extent(a) > 1)
+    kept = sorted(["n", "g", *_numbered("p", axes)], key=lambda a: (x.extent(a) > 1, -abs(x.stride(a))))
     inside = x.extent(kept[-1]) > 1 and x.stride(kept[-1]) == 1  # what is kept lies side by side: the lanes of the kernel
-    kept.insert(len(kept) - 1 if inside else len(kept), "o")
-    summed = sorted(["c", *taps], key=lambda a: -abs(x.stride(a)))
-    space, steps_x, steps_y = [], [], []
-    for a in (*kept, *summed):
-        space.append(x.extent(a) if a in x.names else y.extent(a))
-        steps_x.append(x.stride(a) if a in x.names else 0)
-        steps_y.append(y.stride(a) if a in y.names else 0)
-    refs = (Ref(x.v.node, x.v.offset, tuple(steps_x)), Ref(y.v.node, y.v.offset, tuple(steps_y)))
-    product = graph.map(tuple(space), dtype, mul_template(x.v.node.dtype, dtype), refs)
+    kept.insert(0 if y.extent("o") == 1 else len(kept) - 1 if inside else len(kept), "o")
+    summed = sorted(["c", *_numbered("k", axes)], key=lambda a: (x.extent(a) > 1, -abs(x.stride(a))))
+    written: list[str] = []
+    while inside and summed and prod([x.extent(a) for a in (summed[-1], *written)]) <= FEW_TAPS:
+        written.insert(0, summed.pop())
+    if written and kept[-1] in y.names:
+        y = _repeated(graph, x, y, kept)
+    space = tuple([x.extent(a) if a in x.names else y.extent(a) for a in (*kept, *summed)])
+
+    def read(v: Named, tap: tuple[int, ...]) -> Ref:
+        strides = tuple([v.stride(a) if a in v.names else 0 for a in (*kept, *summed)])
+        return Ref(v.v.node, v.v.offset + sum([i * v.stride(a) for i, a in zip(tap, written, strict=True)]), strides)
+
+    total = None
+    for tap in np.ndindex(*[x.extent(a) for a in written]):
+        product = graph.map(space, dtype, mul_template(x.v.node.dtype, dtype), (read(x, tap), read(y, tap)))
+        if total is not None:
+            refs = (Ref(total, 0, total.strides), Ref(product, 0, product.strides))
+            product = graph.map(space, dtype, fold_template("or" if dtype.kind == "b" else "add", dtype), refs)
+        total = product
+    assert total is not None
+    if not summed:
+        return Named(total.view(), tuple(kept))
     op = "or" if dtype.kind == "b" else "add"
-    out = reduce_node(graph, product.view(), tuple(range(len(kept), len(space))), op, dtype)
-    return Named(out, tuple(kept))
+    return Named(reduce_node(graph, total.view(), tuple(range(len(kept), len(space))), op, dtype), tuple(kept))
+
+
+def _repeated(graph: Graph, x: Named, y: Named, kept: list[str]) -> Named:
+    """y once for each place along the axis before the last one, so that both are walked as one."""
+    before, unit = kept[-2] if kept[-2] != "o" else kept[-3], kept[-1]
+    n = x.extent(before)
+    joined = y.extent("o") == 1 and x.stride(before) == x.extent(unit) and before not in y.names and n > 1
+    if not joined or n * prod(y.v.shape) > MOST_REPEATED:
+        return y
+    y = Named(Strided(y.v.node, y.v.offset, (n, *y.v.shape), (0, *y.v.strides)), (before, *y.names))
+    return copied(graph, y, [*[a for a in y.names if a not in (before, unit)], before, unit])
 
 
 def _patches(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, channel: str, planar: bool) -> Named:
@@ -260,6 +303,61 @@ def _strips(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype,
         wish = [f"p{last}", *places, "n", "g", "o"]
     x = _windows(x, axes, [last])
     return _contract(graph, x, y, summed, rows, [f"p{last}", "g"], wish, dtype)
+
+
+class _Rows(NamedTuple):
+    """Places that are rows of one product: `step` elements apart, and of how many rows each axis takes a step."""
+
+    step: int
+    counts: dict[str, int]
+    outer: list[str]  # axes of places that are no rows
+    number: int  # with those between that are no places
+
+
+def _rows_of(x: Named, axes: list[Axis]) -> _Rows | None:
+    """None where rows are not whole steps apart, are few or short, or mostly none that are wanted."""
+    last = len(axes) - 1
+    run = x.extent("c") * axes[last].taps
+    contiguous = x.stride("c") == 1 and (axes[last].taps == 1 or axes[last].dilation * x.stride(f"s{last}") == x.extent("c"))
+    places = [("n", x.extent("n"), x.stride("n"))]
+    places += [(f"p{i}", a.places, a.stride * x.stride(f"s{i}")) for i, a in enumerate(axes[:-1])]
+    outer = []
+    while len(places) > 1 and prod([extent for _, extent, _ in places[1:]]) >= FEWEST_ROWS:
+        outer.append(places.pop(0)[0])
+    step = min([stride for _, extent, stride in places if extent > 1], default=0)
+    if not contiguous or run < FEWEST_TERMS or step < run or any([n > 1 and s % step for _, n, s in places]):
+        return None
+    counts = {name: stride // step if extent > 1 else 0 for name, extent, stride in places}
+    number = 1 + sum([(extent - 1) * counts[name] for name, extent, _ in places])
+    enough = FEWEST_ROWS <= number <= MOST_GAPS * prod([extent for _, extent, _ in places])
+    return _Rows(step, counts, outer, number) if enough else None
+
+
+def _in_place(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, rows: _Rows) -> Named:
+    last, o = len(axes) - 1, y.extent("o")
+    run = [f"k{last}", "c"]
+    y = _matrices(graph, y, run)
+    inner = y.order(run).v
+    merged = reshape_strides(inner.shape, inner.strides, (prod(inner.shape),))
+    assert merged is not None
+    k, to_o = prod(inner.shape), y.stride("o")
+    trans_b, ldb = (False, merged[0]) if to_o == 1 or o == 1 else (True, to_o)
+    extents = {"n": x.extent("n"), "g": x.extent("g")} | {f"p{i}": a.places for i, a in enumerate(axes)}
+    moves = {"n": x.stride("n"), "g": x.stride("g")} | {f"p{i}": a.stride * x.stride(f"s{i}") for i, a in enumerate(axes)}
+    out = Node(graph, "dot", (*[extents[a] for a in rows.outer], rows.number, extents[f"p{last}"], extents["g"], o), dtype)
+    out.args = (Ref(x.v.node, x.v.offset, x.v.strides), Ref(y.v.node, y.v.offset, y.v.strides))
+    x.v.node.must = y.v.node.must = out.must = True
+    count = len(rows.outer)
+    to = dict(zip(rows.outer, out.strides, strict=False)) | {f"p{last}": out.strides[count + 1], "g": out.strides[count + 2]}
+    batch = [(extents[a], moves[a], y.stride("g") if a == "g" else 0, to[a]) for a in ("g", *rows.outer, f"p{last}")]
+    batch += [(a.taps, a.dilation * x.stride(f"s{i}"), y.stride(f"k{i}"), 0) for i, a in enumerate(axes[:-1])]
+    out.call = Contraction(
+        False, trans_b, rows.number, o, k, rows.step, max(ldb, 1), out.strides[count], tuple([b for b in batch if b[0] > 1])
+    )
+    to |= {a: steps * out.strides[count] for a, steps in rows.counts.items()}
+    names = (*rows.outer, *rows.counts, f"p{last}", "g", "o")
+    shape = tuple([o if a == "o" else extents[a] for a in names])
+    return Named(Strided(out, 0, shape, tuple([1 if a == "o" else to[a] for a in names])), names)
 
 
 def _pointwise(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
@@ -300,8 +398,18 @@ def _in_turns(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtyp
 def _contract(
     graph: Graph, x: Named, y: Named, summed: list[str], rows: list[str], batch: list[str], wish: list[str], dtype: np.dtype
 ) -> Named:
-    """The product over `summed`, with x's axes in the order in which they lie, and the result laid out as wished if BLAS can."""
+    """The product over `summed`, with x's axes in the order in which they lie, and the result laid out as wished if BLAS can.
+
+    Long sums of few results are cut into parts, for threads to share, which are summed at the end."""
     y = _matrices(graph, y, summed)
+    terms, cells = prod([x.extent(a) for a in summed]), prod([x.extent(a) for a in rows]) * y.extent("o")
+    long = terms >= LONG_SUM and cells <= terms * 8 and "q" not in batch
+    parts = _parts(x.extent(summed[0])) if long else 1
+    if parts > 1:
+        x, y = x.split(summed[0], parts, "q"), y.split(summed[0], parts, "q")
+        out = _contract(graph, x, y, summed, rows, ["q", *batch], ["q", *wish], dtype)
+        at = out.names.index("q")
+        return Named(reduce_node(graph, out.v, (at,), "add", dtype), tuple([a for a in out.names if a != "q"]))
     x = x.order([*batch, *rows, *summed])
     for name in batch:
         if name not in y.names:  # the same matrix for all of them
@@ -315,11 +423,16 @@ def _contract(
     return Named(dot_general(graph, x.v, y.v, numbers, dtype, permutation), tuple(found))
 
 
+def _parts(n: int) -> int:
+    """Into how many equal parts n terms are cut."""
+    return max([q for q in range(1, MOST_PARTS + 1) if n % q == 0])
+
+
 def _matrices(graph: Graph, y: Named, summed: list[str]) -> Named:
     """y such that `summed` is one axis of a matrix and "o" is the other, copied where it is not."""
     y.v.node.must = True
     inner = y.order(summed).v
     merged = reshape_strides(inner.shape, inner.strides, (prod(inner.shape),))
-    if merged is not None and min(y.v.strides) >= 0 and 1 in (merged[0], y.stride("o")):
+    if merged is not None and min(*inner.strides, y.stride("o")) >= 0 and 1 in (merged[0], y.stride("o")):
         return y
-    return copied(graph, y, ["g", *summed, "o"])
+    return copied(graph, y, [*[a for a in y.names if a != "o" and a not in summed], *summed, "o"])

@@ -367,14 +367,16 @@ def _gemm(g: Gemm, memory: Memory) -> None:
     size = g.dtype.itemsize
     extents = tuple(e for e, _, _, _ in g.batch)
 
-    def matrix(ref: Ref, rows: int, cols: int, ld: int, transposed: bool, which: int) -> np.ndarray:
+    kept = sum([bool(b[3]) for b in g.batch])  # along the axes after these, products are added
+
+    def matrix(ref: Ref, rows: int, cols: int, ld: int, transposed: bool, which: int, rank: int = len(extents)) -> np.ndarray:
         steps = (1, ld) if transposed else (ld, 1)
-        strides = [b[which] for b in g.batch] + list(steps)
-        return memory.array(ref, (*extents, rows, cols), tuple(s * size for s in strides), g.dtype)
+        strides = [b[which] for b in g.batch[:rank]] + list(steps)
+        return memory.array(ref, (*extents[:rank], rows, cols), tuple(s * size for s in strides), g.dtype)
 
     a = matrix(g.a, g.m, g.k, g.lda, g.trans_a, 1)
     b = matrix(g.b, g.k, g.n, g.ldb, g.trans_b, 2)
-    matrix(g.c, g.m, g.n, g.ldc, False, 3)[...] = a @ b
+    matrix(g.c, g.m, g.n, g.ldc, False, 3, kept)[...] = (a @ b).sum(tuple(range(kept, len(extents))))
 
 
 def _host(step: HostStep, memory: Memory) -> None:

@@ -15,6 +15,7 @@ lies at a `Slot`, an address that the loop changes; inside the loop's parts a Re
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -53,7 +54,8 @@ class Check:
 @dataclass(frozen=True, slots=True)
 class Gemm:
     """C = op(A) @ op(B), row-major, for every point of the batch: C is m x n, with leading dimensions in elements.
-    `batch` holds (extent, stride of a, of b, of c) per batch axis, strides in elements."""
+    `batch` holds (extent, stride of a, of b, of c) per batch axis, strides in elements. Along an axis where c stands still (the
+    last ones, and only they) the products are added up."""
 
     dtype: np.dtype  # float32, float64, complex64, complex128
     a: Ref
@@ -68,6 +70,11 @@ class Gemm:
     ldb: int
     ldc: int
     batch: tuple[tuple[int, int, int, int], ...] = ()
+
+    def points(self) -> tuple[int, int]:
+        """The number of results, and of the products that add up to each."""
+        sums = prod([extent for extent, _, _, c in self.batch if not c])
+        return prod([extent for extent, _, _, c in self.batch if c]), sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,10 @@ G_B = 120
 G_C = 136
 G_ITEM = 152  # bytes of an element
 G_SPLIT_ROWS = 160  # 1: threads share the rows of c, 0: its columns
-G_AXES = 168  # number of batch axes, then (extent, stride of a, b, c in bytes) for each
-G_BATCH = 176
+G_AXES = 168  # number of batch axes
+G_SUMS = 176  # of their points, so many neighbours add up to one result
+G_SHARE = 184  # results that a thread takes at once; 0: each product is shared by itself
+G_BATCH = 192  # (extent, stride of a, b, c in bytes) for each axis
 
 C_FROM = 16  # base, offset
 C_TO = 32

@@ -157,7 +157,7 @@ def steps(env, state, block, code):
         if kind == 1:
             failed = run_kernel(env, state, block, record)
         elif kind == 2:
-            run_gemm(env, state, block, record)
+            run_gemm(env, block, record)
         elif kind == 3:
             move_bytes(address_of(block, record + C_FROM), address_of(block, record + C_TO), peek(record + C_BYTES))
         elif kind == 4:

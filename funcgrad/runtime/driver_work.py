@@ -43,7 +43,9 @@ from funcgrad.runtime.driver_layout import (
     G_LDC,
     G_M,
     G_N,
+    G_SHARE,
     G_SPLIT_ROWS,
+    G_SUMS,
     G_TRANS_A,
     G_TRANS_B,
     HUGE_CLASS,
@@ -133,8 +135,8 @@ def release_block(env, size_class, block):
     return 0
 
 
-def gemm_part(env, record, a, b, c, lo, hi):
-    """Rows (or columns) [lo, hi) of one matrix product."""
+def gemm_part(env, record, a, b, c, lo, hi, more):
+    """Rows (or columns) [lo, hi) of one matrix product, added to what is there where `more` is not 0."""
     m = peek(record + G_M)
     n = peek(record + G_N)
     item = peek(record + G_ITEM)
@@ -158,6 +160,8 @@ def gemm_part(env, record, a, b, c, lo, hi):
         c = c + lo * item
         n = hi - lo
     k = peek(record + G_K)
+    if k == 0 and more != 0:
+        return 0
     if k == 0:
         for row in range(m):
             clear(c + row * ldc * item, n * item)
@@ -165,7 +169,11 @@ def gemm_part(env, record, a, b, c, lo, hi):
     # our rows are Fortran's columns: c' = op(b)' op(a)'
     kind = peek(record + R_ADDRESS)
     address = peek(env + E_GEMM + kind * 8)
-    blas_gemm(address, trans_b, trans_a, n, m, k, env + E_ONE + kind * 16, b, ldb, a, lda, env + E_ZERO, c, ldc)
+    one = env + E_ONE + kind * 16
+    beta = env + E_ZERO
+    if more != 0:
+        beta = one
+    blas_gemm(address, trans_b, trans_a, n, m, k, one, b, ldb, a, lda, beta, c, ldc)
     return 0
 
 
@@ -178,11 +186,16 @@ def work(pool, scratch):
         if lo >= extent:
             return 0
         hi = min_(lo + chunk, extent)
-        if peek(pool + J_KIND) == 1:
-            call_kernel(peek(pool + J_ADDRESS), peek(pool + J_BUFFERS), peek(pool + J_DIMS), lo, hi, scratch)
+        kind = peek(pool + J_KIND)
+        address = peek(pool + J_ADDRESS)
+        env = peek(pool + J_ENVIRONMENT)
+        more = peek(pool + J_DIMS)  # of a matrix product
+        if kind == 1:
+            call_kernel(address, peek(pool + J_BUFFERS), more, lo, hi, scratch)
+        elif kind == 2:
+            gemm_part(env, address, peek(pool + J_A), peek(pool + J_B), peek(pool + J_C), lo, hi, more)
         else:
-            record = peek(pool + J_ADDRESS)
-            gemm_part(peek(pool + J_ENVIRONMENT), record, peek(pool + J_A), peek(pool + J_B), peek(pool + J_C), lo, hi)
+            run_points(env, address, peek(pool + J_A), peek(pool + J_B), peek(pool + J_C), lo, hi, 1)
 
 
 def worker(env):
@@ -308,46 +321,65 @@ def run_kernel(env, state, block, record):
     return 0
 
 
-def product(env, state, block, record, a, b, c):
+def product(env, record, a, b, c, more):
     """One matrix product, by chunks whether shared out or not, so that its bits do not depend on who was free."""
     chunk = peek(record + G_CHUNK)
     extent = peek(record + G_N)
     if peek(record + G_SPLIT_ROWS) != 0:
         extent = peek(record + G_M)
     if chunk == 0:
-        return gemm_part(env, record, a, b, c, 0, extent)
-    if share_out(env, 2, record, 0, 0, extent, chunk, 0, 0, a, b, c) == 0:
+        return gemm_part(env, record, a, b, c, 0, extent, more)
+    if share_out(env, 2, record, 0, more, extent, chunk, 0, 0, a, b, c) == 0:
         lo = 0
         while lo < extent:
-            gemm_part(env, record, a, b, c, lo, min_(lo + chunk, extent))
+            gemm_part(env, record, a, b, c, lo, min_(lo + chunk, extent), more)
             lo += chunk
     return 0
 
 
-def run_gemm(env, state, block, record):
-    """A matrix product for every point of its batch axes."""
-    bases = block + B_BASES
-    a = peek(bases + peek(record + G_A) * 8) + peek(record + G_A + 8)
-    b = peek(bases + peek(record + G_B) * 8) + peek(record + G_B + 8)
-    c = peek(bases + peek(record + G_C) * 8) + peek(record + G_C + 8)
+def run_points(env, record, a, b, c, lo, hi, whole):
+    """The matrix products of the results [lo, hi) along the batch axes, each by this thread alone where `whole` is not 0."""
     axes = peek(record + G_AXES)
-    points = 1
-    for k in range(axes):
-        points = points * peek(record + G_BATCH + k * 32)
-    for point in range(points):
+    sums = peek(record + G_SUMS)
+    extent = peek(record + G_N)
+    if peek(record + G_SPLIT_ROWS) != 0:
+        extent = peek(record + G_M)
+    point = lo * sums
+    while point < hi * sums:
         rest = point
         at_a = a
         at_b = b
         at_c = c
         for j in range(axes):
             axis = record + G_BATCH + (axes - 1 - j) * 32
-            extent = peek(axis)
-            position = rest % extent
-            rest = rest // extent
+            position = rest % peek(axis)
+            rest = rest // peek(axis)
             at_a = at_a + position * peek(axis + 8)
             at_b = at_b + position * peek(axis + 16)
             at_c = at_c + position * peek(axis + 24)
-        product(env, state, block, record, at_a, at_b, at_c)
+        more = point % sums
+        if whole != 0:
+            gemm_part(env, record, at_a, at_b, at_c, 0, extent, more)
+        else:
+            product(env, record, at_a, at_b, at_c, more)
+        point += 1
+    return 0
+
+
+def run_gemm(env, block, record):
+    """A matrix product for every point of its batch axes."""
+    a = address_of(block, record + G_A)
+    b = address_of(block, record + G_B)
+    c = address_of(block, record + G_C)
+    results = 1
+    for k in range(peek(record + G_AXES)):
+        results = results * peek(record + G_BATCH + k * 32)
+    results = results // peek(record + G_SUMS)
+    chunk = peek(record + G_SHARE)
+    if chunk == 0:
+        return run_points(env, record, a, b, c, 0, results, 0)
+    if share_out(env, 3, record, 0, 0, results, chunk, 0, 0, a, b, c) == 0:
+        return run_points(env, record, a, b, c, 0, results, 1)
     return 0
 
 

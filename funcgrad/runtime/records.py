@@ -221,7 +221,8 @@ def gemm_record(step: Gemm, number: int, bases: Bases) -> list[int]:
     record += [threads.gemm_chunk(step.m if rows else step.n, flops), step.m, number, step.n, step.k, lda, ldb, ldc]
     for ref in (step.a, step.b, step.c):
         record += bases.place(ref)
-    record += [item, int(rows), len(step.batch)]
+    results, sums = step.points()
+    record += [item, int(rows), len(step.batch), sums, threads.batch_chunk(results, flops * sums)]
     for extent, *strides in step.batch:
         record += [extent] + [stride * item for stride in strides]
     record[1] = 8 * len(record)

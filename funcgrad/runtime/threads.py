@@ -83,6 +83,14 @@ def gemm_chunk(extent: int, flops: float) -> int:
     return -(-chunk // 16) * 16
 
 
+def batch_chunk(results: int, flops: float) -> int:
+    """How many matrix products of `flops` each a thread takes at once; 0 where each had better be shared out by itself."""
+    count = threads()
+    if count == 1 or results < 2 * count or results * flops < 2e6:
+        return 0
+    return max(1, -(-results // (count * CHUNKS_EACH)), int(3e5 / max(flops, 1.0)))
+
+
 def _after_fork(made: Driver) -> None:
     pool = made.pool_words()
     keep = int(pool[layout.P_WORKERS // 8]), int(pool[layout.P_SPIN // 8])

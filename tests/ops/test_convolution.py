@@ -105,8 +105,16 @@ def test_eager_is_the_sum(case):
 
 LIMITS = [
     {},
-    {"FEWEST_ROWS": 1, "SMALL_CHANNEL": 1},  # strips wherever they can be
-    {"FEWEST_ROWS": 10**9, "SMALL_CHANNEL": 10**9, "LARGEST": 400},  # patches, in turns
+    {"FEWEST_ROWS": 1, "FEWEST_TERMS": 10**9, "SMALL_CHANNEL": 1, "LONG_SUM": 1},  # strips wherever they can be
+    {"FEWEST_ROWS": 1, "FEWEST_TERMS": 1, "SMALL_CHANNEL": 1, "MOST_GAPS": 9},  # in place wherever it can be
+    {
+        "FEWEST_ROWS": 10**9,
+        "FEWEST_TERMS": 10**9,
+        "SMALL_CHANNEL": 10**9,
+        "LARGEST": 400,
+        "LONG_SUM": 1,
+        "FEW_TAPS": 1,
+    },  # patches, in turns
 ]
 
 
@@ -157,7 +165,7 @@ LAYERS = [
 ]
 
 
-@pytest.mark.parametrize("limits", LIMITS[:2], ids=["as it is", "strips"])
+@pytest.mark.parametrize("limits", LIMITS[:3], ids=["as it is", "strips", "in place"])
 @pytest.mark.parametrize("name, x, y, more", LAYERS, ids=[row[0] for row in LAYERS])
 def test_programs_of_layers_and_their_gradients(name, x, y, more, limits):
     p = params(x, y, **more)
@@ -298,7 +306,7 @@ def test_errors_of_operands():
 
 
 def test_products_are_few():
-    """A layer whose channels lie side by side is one copy of strips and one batch of products, written where they are wanted."""
+    """A layer whose channels lie side by side is computed without a copy of its windows."""
     from funcgrad.bridge.array import from_numpy
     from funcgrad.loops.compile import compile_program
     from funcgrad.loops.program import Gemm
@@ -313,11 +321,13 @@ def test_products_are_few():
         return [type(s).__name__ for s in program.steps], [s for s in program.steps if isinstance(s, Gemm)]
 
     names, (product,) = steps((8, 28, 28, 64), (3, 3, 64, 32), specs=NHWC)
-    assert names == ["KernelStep", "KernelStep", "Gemm"]  # strips, the kernel's taps in another order
-    assert (product.m, product.n, product.k, len(product.batch)) == (8 * 26, 32, 9 * 64, 1)
+    assert names == ["Gemm", "KernelStep"]  # the rows of images, without what lies between them
+    assert (product.m, product.n, product.k, product.points()) == (7 * 28 + 26, 32, 3 * 64, (26, 3))
+    names, (product,) = steps((2, 200, 28, 64), (3, 3, 64, 32), specs=NHWC)
+    assert names == ["Gemm"] and product.points() == (2 * 26, 3)  # of tall images each for itself
     names, (product,) = steps((8, 28, 28, 64), (1, 1, 64, 32), specs=NHWC)
     assert names == ["Gemm"] and product.m == 8 * 28 * 28
     names, (product,) = steps((8, 64, 28, 28), (32, 64, 1, 1))
     assert names == ["Gemm"] and product.batch[0][0] == 8
     names, products = steps((8, 28, 28, 64), (3, 3, 1, 64), specs=NHWC, features=64)
-    assert names == ["KernelStep"] and not products
+    assert names == ["KernelStep", "KernelStep"] and not products  # the kernel's taps for a whole row

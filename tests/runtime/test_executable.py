@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
+from funcgrad.loops import interpreter
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.nest import Nest, Operand, Pass, Store
 from funcgrad.loops.program import Check, Gemm, HostStep, KernelStep, Program, Ref, View
@@ -149,6 +150,22 @@ def test_gemm(dtype):
         axes = tuple((extent, m * k, k * n, m * n) for extent in batch)
         want = (a.swapaxes(-1, -2) if ta else a) @ (b.swapaxes(-1, -2) if tb else b)
         np.testing.assert_allclose(product(a, b, ta, tb, m, n, k, axes), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_products_along_axes_where_the_result_stands_still_are_added(shared, monkeypatch):
+    """By one thread, and with the results shared out; of no columns they are 0."""
+    monkeypatch.setattr(threads, "batch_chunk", lambda results, flops: 2 if shared else 0)
+    for k in (5, 0):
+        a, b = np.random.default_rng(0).standard_normal((7, 3, 4, k)), np.random.default_rng(1).standard_normal((7, 3, k, 6))
+        c = np.full((7, 4, 6), np.nan)
+        batch = ((7, 12 * k, 18 * k, 24), (3, 4 * k, 6 * k, 0))
+        made = Gemm(F64, IN, Ref("input", 1), OUT, False, False, 4, 6, k, k, 6, 6, batch)
+        assert made.points() == (7, 3)
+        whole = program([made], [a, b], [c])
+        Executable(whole, {}).call(a, b, c)
+        np.testing.assert_allclose(c, (a @ b).sum(1))
+        np.testing.assert_allclose(interpreter.run(whole, [a, b])[0], (a @ b).sum(1))
 
 
 def test_gemm_with_two_batch_axes_one_broadcast():
