@@ -13,7 +13,9 @@ import numpy as np
 
 from funcgrad.bridge import dlpack
 from funcgrad.bridge.device import CPU, Device
+from funcgrad.bridge.html import array_html
 from funcgrad.core import dtypes as dt
+from funcgrad.core import html
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DeletedArrayError, DtypeError, UsageError, message
 from funcgrad.trace.value import Value
@@ -114,10 +116,18 @@ class Array(Value):
         tail = f", dtype={aval.dtype.name}{weak})"
         if aval.size == 0 and aval.shape != (0,):
             return f"Array([], shape={aval.shape}{tail}"
+        if aval.size > np.get_printoptions()["threshold"]:  # the text leaves elements out
+            tail = f", shape={aval.shape}{tail}"
         return f"Array({np.array2string(self._np, separator=', ', prefix='Array(', suffix=tail)}{tail}"
 
     def __str__(self) -> str:
         return str(self._np)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: shape, dtype and size, and the numbers as a table."""
+        if self.is_deleted():
+            return html.text(repr(self))
+        return array_html(self._np, self.aval, str(self.device))
 
     # --- memory and place -----------------------------------------------------------------------------------
 

@@ -4,10 +4,13 @@
 """
 
 import itertools
+import re
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from funcgrad.core import html
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 
 WIDTH = 100
@@ -79,6 +82,29 @@ def format_jaxpr(jaxpr: Jaxpr) -> str:
     return "\n".join(_Printer().jaxpr(jaxpr))
 
 
+_PARTS = re.compile(
+    r"(?P<type>:(?:\w+|key<fry>)(?:\[[\d,]*\])?(?=[\s.;,)]))|(?P<word>\b(?:lambda|let|in)\b)|(?<= = )(?P<operator>\w+)"
+)
+
+
+def jaxpr_html(jaxpr: Jaxpr) -> str:
+    """The program's text for notebooks: operators stand out, dtypes and shapes stand back."""
+
+    def dressed(found: re.Match[str]) -> str:
+        part = escape(found.group())
+        return html.strong(part) if found.lastgroup == "operator" else html.faint(part)
+
+    plain, out, at = format_jaxpr(jaxpr), [], 0
+    for found in _PARTS.finditer(plain):
+        out += [escape(plain[at : found.start()]), dressed(found)]
+        at = found.end()
+    return html.pre("".join([*out, escape(plain[at:])]))
+
+
+def _html(self: Any) -> str:
+    return jaxpr_html(self.jaxpr if isinstance(self, ClosedJaxpr) else self)
+
+
 def _repr(self: Any) -> str:
     return format_jaxpr(self.jaxpr if isinstance(self, ClosedJaxpr) else self)
 
@@ -86,3 +112,4 @@ def _repr(self: Any) -> str:
 # The nouns are declared without their notation; here they get it.
 Jaxpr.__repr__ = Jaxpr.__str__ = _repr  # type: ignore[method-assign, assignment]
 ClosedJaxpr.__repr__ = ClosedJaxpr.__str__ = _repr  # type: ignore[method-assign, assignment]
+Jaxpr._repr_html_ = ClosedJaxpr._repr_html_ = _html  # type: ignore[attr-defined]
