@@ -1,6 +1,5 @@
 """Arrays as notebooks show them: what they are, and their numbers as a table; what is long is cut in the middle."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def array_html(x: np.ndarray, aval: ShapedArray, place: str) -> str:
     """A heading and a table (for more than two axes, the text) of the numbers `x`."""
-    heading = html.pre(html.faint(escape(f"{aval.str_short()}  {aval.dtype.name}  {_size(x.nbytes)}  {place}")))
+    heading = html.pre(html.faint(html.escape(f"{aval.str_short()}  {aval.dtype.name}  {_size(x.nbytes)}  {place}")))
     if aval.ndim > 2 or x.size == 0 or aval.dtype == dt.KEY:
         return heading + html.text(str(x))
     if aval.ndim == 0:
-        return heading + html.pre(html.strong(escape(_number(x[()]))))
+        return heading + html.pre(html.strong(html.escape(_number(x[()]))))
     rows = x if aval.ndim == 2 else x[None]
     down, across = _shown(rows.shape[0]), _shown(rows.shape[1])
     names = ["" if aval.ndim == 1 else _place(i) for i in down]

@@ -5,7 +5,6 @@
 
 import itertools
 import re
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -91,14 +90,14 @@ def jaxpr_html(jaxpr: Jaxpr) -> str:
     """The program's text for notebooks: operators stand out, dtypes and shapes stand back."""
 
     def dressed(found: re.Match[str]) -> str:
-        part = escape(found.group())
+        part = html.escape(found.group())
         return html.strong(part) if found.lastgroup == "operator" else html.faint(part)
 
     plain, out, at = format_jaxpr(jaxpr), [], 0
     for found in _PARTS.finditer(plain):
-        out += [escape(plain[at : found.start()]), dressed(found)]
+        out += [html.escape(plain[at : found.start()]), dressed(found)]
         at = found.end()
-    return html.pre("".join([*out, escape(plain[at:])]))
+    return html.pre("".join([*out, html.escape(plain[at:])]))
 
 
 def _html(self: Any) -> str:
