@@ -22,6 +22,7 @@ from funcgrad.ir.primitive import Primitive
 from funcgrad.ops._family import add, add_tangents, like, zeros_like
 from funcgrad.ops.arithmetic import div, mul, neg, rsqrt, sqrt, square, sub
 from funcgrad.ops.contract import dot_general
+from funcgrad.ops.convolution import conv_general_dilated
 from funcgrad.ops.exponential import acosh, asinh, atanh, cosh, exp, expm1, log, log1p, log2, log10, logistic, sinh, tanh
 from funcgrad.ops.powers import cbrt, integer_pow, pow_
 from funcgrad.ops.special import erf, erfc
@@ -343,20 +344,24 @@ def _gauss(factor: float) -> Callable[[Series], Series]:
     return lambda x: [scaled(c, factor) for c in _exp(negative(_square(x)))]
 
 
-def _dot(x: Series, y: Series, **params: Any) -> Series:
-    """As a product, with matrix products."""
+def _bilinear(op: Callable[..., Any]) -> Callable[..., Series]:
+    """As a product, with matrix products or convolutions."""
 
-    def one(a: Any, b: Any) -> Any:
-        return None if a is None or b is None else dot_general(a, b, **params)
+    def rule(x: Series, y: Series, **params: Any) -> Series:
+        def one(a: Any, b: Any) -> Any:
+            return None if a is None or b is None else op(a, b, **params)
 
-    return [total([one(x[i], y[k - i]) for i in range(k + 1)]) for k in range(len(x))]
+        return [total([one(x[i], y[k - i]) for i in range(k + 1)]) for k in range(len(x))]
+
+    return rule
 
 
 _SLOPE = 2 / math.sqrt(math.pi)
 RULES: dict[Primitive, Callable[..., Series]] = {
     mul: product,
     square: lambda x: product(x, x),
-    dot_general: _dot,
+    dot_general: _bilinear(dot_general),
+    conv_general_dilated: _bilinear(conv_general_dilated),
     div: quotient,
     exp: _exp,
     expm1: lambda x: [expm1(x[0]), *_exp(x)[1:]],

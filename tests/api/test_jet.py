@@ -64,6 +64,7 @@ STRUCTURED = {
     "where": lambda x: fnp.where(x > 0.5, fnp.sin(x), x * x),
     "reductions": lambda x: fnp.sum(x) * fnp.max(x) + fnp.mean(x**2) + fnp.prod(x) + fnp.min(x),
     "products": lambda x: fnp.sin(W @ x) @ W @ x,
+    "convolutions": lambda x: fnp.convolve(fnp.convolve(x, fnp.sin(x)), W[0]),
     "outer": lambda x: fnp.einsum("i,j,ij->", x, fnp.exp(x), W),
     "structure": lambda x: fnp.concatenate([x[::-1], fnp.pad(x, 1)[1:3] ** 2]).reshape(5, 1).T * fnp.stack([x, x])[0, 1],
     "indexed": lambda x: x[np.array([2, 0, 0])] * fnp.roll(x, 1) + fnp.asarray(x).at[1].set(x[0] * x[2]),
