@@ -6,6 +6,8 @@
 This file holds names only, and has uncaught errors shown without the package's frames. Nothing is compiled by an import.
 """
 
+import importlib
+
 import funcgrad._pause as _pause
 from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
@@ -47,7 +49,12 @@ from funcgrad.core.tracebacks import install_display_hooks
 install_display_hooks()
 
 
+_WHEN_USED = ("scipy", "test_util", "testing")  # modules that `import funcgrad` does not wait for
+
+
 def __getattr__(name: str) -> object:
+    if name in _WHEN_USED:
+        return importlib.import_module(f"funcgrad.{name}")
     # opt_einsum looks for these three at the top of the package that an array's class is from.
     if name in ("einsum", "tensordot", "transpose"):
         return getattr(numpy, name)

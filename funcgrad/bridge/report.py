@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.codegen.cpu import CPU
+from funcgrad.codegen.matrices import matrix_kernel
 from funcgrad.codegen.printer import print_nest
 from funcgrad.core import dtypes as dt
 from funcgrad.loops.expr import LEAVES, Expr
@@ -106,7 +107,7 @@ def _report(step: Step) -> StepReport:
     moved = sum(math.prod(v.shape) * v.dtype.itemsize for v in step.ins + step.outs)
     what = f"{', '.join(ins)} -> {', '.join(outs)}"
     if step.native is not None:
-        return StepReport("kernel", step.name, f"by its address: {what}", step.native.text, moved, 0)
+        return StepReport("kernel", step.name, what, step.native.text or matrix_kernel(step.native.name), moved, 0)
     return StepReport("host", step.name, f"NumPy: {what}", "", moved, 0)
 
 

@@ -111,12 +111,16 @@ class Host:
 
 @dataclass(frozen=True)
 class Native:
-    """A kernel of somebody else's: its source text, its dims, and the range that it runs over. Its buffers are the arrays that
-    go in, then those that come out."""
+    """A kernel that no nest is printed as: its source text (or the `name` of one in codegen/matrices.py), its dims, and the range
+    that it runs over. Its buffers are the arrays that go in, then those that come out. It may use `scratch` bytes past the error
+    record. With a `cost` (nanoseconds) threads may share the range."""
 
     text: str
     dims: tuple[int, ...]
     extent: int
+    name: str = ""
+    scratch: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)

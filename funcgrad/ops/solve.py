@@ -16,6 +16,7 @@ from funcgrad.core.errors import ShapeError, message
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ir.primitive import register
 from funcgrad.ops import _matrix as mx
+from funcgrad.ops import _small as small
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import add_tangents, expand_dims_last, like, reduce_sum
 from funcgrad.ops._indexing import GatherDimensionNumbers
@@ -119,7 +120,7 @@ lu = Operator(
     jvp=_lu_jvp,
     transpose="it is not linear",
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.of_one("lu")),
     dtypes=mx.MATRICES,
     samples=lambda rng, dtype: [
         ((_general(rng, s, dtype),), {}) for s in ((3, 3), (2, 2, 2), (3, 2), (2, 4), (1, 1), (0, 0), (0, 2))
@@ -162,7 +163,7 @@ linear_solve = Operator(
     jvp=_solve_jvp,
     transpose=lambda ct, a, b: [None, linear_solve(mx.mt(a), ct)],
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.solve),
     dtypes=mx.MATRICES,
     samples=lambda rng, dtype: [
         ((_general(rng, a, dtype), uniform(-1, 1)(rng, b, dtype)), {})
@@ -206,7 +207,7 @@ slogdet = Operator(
     jvp=_slogdet_jvp,
     transpose="it is not linear",
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.of_one("slogdet", scratch=True)),
     dtypes=mx.MATRICES,
     samples=lambda rng, dtype: [((_general(rng, s, dtype),), {}) for s in _SQUARES],
     multiple_results=True,
@@ -252,7 +253,7 @@ det = Operator(
     jvp=_det_jvp,
     transpose="it is not linear",
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.of_one("det", scratch=True)),
     dtypes=mx.MATRICES,
     samples=lambda rng, dtype: [((_general(rng, s, dtype),), {}) for s in _SQUARES],
     doc="the determinant",

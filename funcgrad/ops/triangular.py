@@ -14,6 +14,7 @@ from funcgrad.core.errors import ShapeError, message
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops import _matrix as mx
+from funcgrad.ops import _small as small
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import add_tangents, like
 from funcgrad.ops._samples import uniform
@@ -58,7 +59,7 @@ cholesky = Operator(
     jvp=_cholesky_jvp,
     transpose="it is not linear",
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.of_one("cholesky")),
     dtypes=mx.MATRICES,
     samples=lambda rng, dtype: [((positive(rng, s, dtype),), {}) for s in ((3, 3), (2, 2, 2), (1, 1), (0, 0), (0, 2, 2))],
     doc="the lower triangular L with A = L L^H, of the Hermitian A whose lower triangle is the operand's",
@@ -140,7 +141,7 @@ triangular_solve = Operator(
     jvp=_solve_jvp,
     transpose=_solve_transpose,
     batch="set below",
-    loop=Host(),
+    loop=Host(native=small.triangular),
     dtypes=mx.MATRICES,
     samples=_solve_samples,
     doc="X with op(A) X = B (or X op(A) = B), A triangular; op transposes and conjugates",

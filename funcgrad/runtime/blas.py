@@ -1,17 +1,21 @@
 """Where the BLAS functions are: addresses out of SciPy, which ships or links a tuned library on every platform."""
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
 from numba.extending import get_cython_function_address
+from numpy.linalg import _umath_linalg
 from scipy.linalg import cython_blas
 
 # The order is the number of a dtype in the driver's table.
 DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 NAMES = ("sgemm", "dgemm", "cgemm", "zgemm")
 VECTOR_NAMES = ("sgemv", "dgemv", "cgemv", "zgemv")
-_GETTERS = ("scipy_openblas_get_num_threads", "openblas_get_num_threads", "MKL_Get_Max_Threads")
-_SETTERS = ("scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads")
+_GETTERS = tuple(f"{p}openblas_get_num_threads{s}" for p in ("scipy_", "") for s in ("", "64_")) + ("MKL_Get_Max_Threads",)
+_SETTERS = tuple(f"{p}openblas_set_num_threads{s}" for p in ("scipy_", "") for s in ("", "64_")) + ("MKL_Set_Num_Threads",)
 
 
 def gemm_addresses() -> list[int]:
@@ -26,11 +30,43 @@ def gemv_addresses() -> list[int]:
 
 def thread_functions() -> tuple[int, int]:
     """(get_num_threads, set_num_threads) of the library behind SciPy; 0 where it has none."""
+    return _thread_functions(cython_blas.__file__)
+
+
+def _thread_functions(file: str) -> tuple[int, int]:
     try:
-        library = ctypes.CDLL(cython_blas.__file__)  # a symbol is looked up in what it links as well
+        library = ctypes.CDLL(file)  # a symbol is looked up in what it links as well
     except OSError:
         return 0, 0
-    return _first(library, _GETTERS), _first(library, _SETTERS)
+    getter, setter = _first(library, _GETTERS), _first(library, _SETTERS)
+    return (getter, setter) if getter and setter else (0, 0)
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
+    """How many threads the libraries behind SciPy and NumPy use, and how that is set."""
+    found = dict.fromkeys([thread_functions(), _thread_functions(_umath_linalg.__file__)])
+    return [(_GET(getter), _SET(setter)) for getter, setter in found if getter]
+
+
+_GET, _SET = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(None, ctypes.c_int)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The libraries do not share out what is called here. On small matrices their threads gain little, and where the processors
+    are busy each of the many times that they wait for one another may take milliseconds."""
+    changed = []
+    for get, put in _libraries():
+        before = get()
+        if before > 1:  # else somebody has set it who will also set it back
+            put(1)
+            changed.append((put, before))
+    try:
+        yield
+    finally:
+        for put, before in changed:
+            put(before)
 
 
 def _first(library: ctypes.CDLL, names: tuple[str, ...]) -> int:

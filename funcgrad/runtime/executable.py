@@ -5,6 +5,7 @@ memory for intermediates comes from a pool shared by all executables, so that ca
 """
 
 import ctypes
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from funcgrad.codegen.cpu import CPU
+from funcgrad.codegen.matrices import matrix_kernel
 from funcgrad.codegen.printer import print_nest
 from funcgrad.core.errors import index_error
 from funcgrad.loops.nest import ERROR_RECORD_BYTES
 from funcgrad.loops.program import BranchStep, Gemm, HostStep, KernelStep, LoopStep, Program, Ref, View, every_step, hosted
+from funcgrad.runtime import blas, kernels, records, threads
 from funcgrad.runtime import driver_layout as layout
-from funcgrad.runtime import kernels, records, threads
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.counters import counters
 from funcgrad.runtime.driver import companion, driver
 
+ALONE = 1 << 18  # elements of a matrix up to which the BLAS library does not use threads in a host step
 LONG = 20_000.0  # nanoseconds of a call from which the GIL is released
 SMALLEST_CLASS = 10
 
@@ -194,6 +197,14 @@ def address_of(ref: Ref, bases: records.Bases, table: np.ndarray) -> int:
 
 def host_call(it: records.HostCall, table: np.ndarray) -> None:
     """Run a host step."""
+    if max([math.prod(view.shape[-2:]) for view in (*it.step.ins, *it.step.outs)], default=0) > ALONE:
+        _host_call(it, table)
+    else:
+        with blas.one_thread():
+            _host_call(it, table)
+
+
+def _host_call(it: records.HostCall, table: np.ndarray) -> None:
     ins = [_view(view, it.bases, table) for view in it.step.ins]
     into = getattr(it.step.call, "into", None)
     if into is not None and into(ins, [_view(view, it.bases, table) for view in it.step.outs]):
@@ -232,6 +243,7 @@ def load(program: Program) -> Executable:
     steps = dict(enumerate(every_step(program)))
     sources = {k: print_nest(step.nest, CPU) for k, step in steps.items() if isinstance(step, KernelStep)}
     texts = {k: source.text for k, source in sources.items()}
-    texts |= {k: step.native.text for k, step in steps.items() if isinstance(step, HostStep) and step.native is not None}
+    natives = {k: step.native for k, step in steps.items() if isinstance(step, HostStep) and step.native is not None}
+    texts |= {k: native.text or matrix_kernel(native.name) for k, native in natives.items()}
     found = dict(zip(texts, kernels.addresses(list(texts.values()), companion()), strict=True))
-    return Executable(program, found, max((s.scratch for s in sources.values()), default=0))
+    return Executable(program, found, max((s.scratch for s in (*sources.values(), *natives.values())), default=0))

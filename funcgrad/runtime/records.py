@@ -153,8 +153,10 @@ class Linker:
 
     def foreign(self, step: HostStep, bases: Bases) -> list[int]:
         assert step.native is not None
+        native = step.native
         refs = [view.ref for view in step.ins + step.outs]
-        return self.call(step, step.native.dims, step.native.extent, 0, 0, refs, bases)
+        chunk = threads.chunk_of(native.extent, native.cost) if native.cost else 0
+        return self.call(step, native.dims, native.extent, chunk, 0, refs, bases)
 
     def call(
         self, step: Step, dims: Sequence[int], extent: int, chunk: int, checks: int, refs: Sequence[Ref], bases: Bases
@@ -260,7 +262,8 @@ def cost_of(step: Step) -> float:
     if isinstance(step, CopyStep):
         return 5.0 + step.bytes * 0.02
     if isinstance(step, HostStep):
-        return 20.0 + sum([10.0 * math.prod(view.shape) for view in step.ins + step.outs])
+        guess = 20.0 + sum([10.0 * math.prod(view.shape) for view in step.ins + step.outs])
+        return step.native.cost or guess if step.native is not None else guess
     costs = [STEP + sum(map(cost_of, p.program.steps)) for p in parts(step)]
     if isinstance(step, BranchStep):
         return STEP + max(costs)
