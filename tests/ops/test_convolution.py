@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError
-from funcgrad.loops import convolution as lowering
+from funcgrad.loops import convolution, window_products
 from funcgrad.ops.arithmetic import mul
 from funcgrad.ops.convolution import ConvDimensionNumbers, conv_general_dilated
 from funcgrad.transforms.vmap import vmap
@@ -125,7 +125,7 @@ def test_programs_are_the_sum(case, limits):
     x, y = operands(*case[:2])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in limits.items():
-            patch.setattr(lowering, name, value)
+            patch.setattr(window_products if hasattr(window_products, name) else convolution, name, value)
         got = loops(lambda x, y: conv_general_dilated(x, y, **case[2]), x, y)
     np.testing.assert_array_equal(got, by_loops(x, y, case[2]))
 
@@ -176,7 +176,7 @@ def test_programs_of_layers_and_their_gradients(name, x, y, more, limits):
     wants = [out, *grad(lambda x, y: mul(conv(x, y), arr(ct)), arr(x), arr(y))]
     with pytest.MonkeyPatch.context() as patch:
         for key, value in limits.items():
-            patch.setattr(lowering, key, value)
+            patch.setattr(window_products if hasattr(window_products, key) else convolution, key, value)
         got = [
             loops(conv, x, y),
             loops(lambda y, ct: transposed(conv, x.shape, y, ct, 0), y, ct),
