@@ -12,6 +12,7 @@ import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.numpy import (
     arithmetic,
     arrange,
+    bessel,
     compare,
     constants,
     contract,
@@ -59,6 +60,7 @@ from funcgrad.numpy import (
 )
 from funcgrad.numpy.arithmetic import *
 from funcgrad.numpy.arrange import *
+from funcgrad.numpy.bessel import *
 from funcgrad.numpy.compare import *
 from funcgrad.numpy.constants import *
 from funcgrad.numpy.contract import *
@@ -102,6 +104,7 @@ bool = bool_
 
 __all__ = ["bool", "fft", "linalg"]
 __all__ += arithmetic.__all__
+__all__ += bessel.__all__
 __all__ += compare.__all__
 __all__ += constants.__all__
 __all__ += contract.__all__

@@ -45,8 +45,11 @@ from funcgrad.ops.exponential import (
     tanh,
 )
 from funcgrad.ops.gamma import betaln, gamma, loggamma, poch
+from funcgrad.ops.hypergeometric import hyp1f1, hyp2f1
 from funcgrad.ops.incomplete import betainc, betainc_ratio, igamma, igammac, random_gamma_grad
+from funcgrad.ops.integrals import ci, exp1, expi, expn, fresnel_c, fresnel_s, owens_t, si, spence, wofz
 from funcgrad.ops.normal import dawsn, erfcx, ndtri
+from funcgrad.ops.orthogonal import jn, sph_legendre
 from funcgrad.ops.parts import abs_, complex_, conj, imag, real, sign
 from funcgrad.ops.parts import abs_ as abs
 from funcgrad.ops.parts import complex_ as complex
@@ -79,6 +82,7 @@ __all__ = [
     "bitcast_convert_type",
     "cbrt",
     "ceil",
+    "ci",
     "clamp",
     "clz",
     "complex",
@@ -98,17 +102,25 @@ __all__ = [
     "erfc",
     "erfcx",
     "exp",
+    "exp1",
     "exp2",
+    "expi",
     "expm1",
+    "expn",
     "floor",
+    "fresnel_c",
+    "fresnel_s",
     "gamma",
     "ge",
     "gt",
+    "hyp1f1",
+    "hyp2f1",
     "igamma",
     "igammac",
     "imag",
     "integer_pow",
     "is_finite",
+    "jn",
     "le",
     "lgamma",
     "log",
@@ -129,6 +141,7 @@ __all__ = [
     "nextafter",
     "not_",
     "or_",
+    "owens_t",
     "poch",
     "polygamma",
     "population_count",
@@ -145,15 +158,19 @@ __all__ = [
     "shift_left",
     "shift_right_arithmetic",
     "shift_right_logical",
+    "si",
     "sign",
     "sin",
     "sinh",
+    "spence",
+    "sph_legendre",
     "sqrt",
     "square",
     "stop_gradient",
     "sub",
     "tan",
     "tanh",
+    "wofz",
     "xlog1py",
     "xlogy",
     "xor",

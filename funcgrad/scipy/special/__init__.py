@@ -6,9 +6,11 @@ their kernels. Derivatives are exact, of any order unless it is said, in all arg
 
 # ruff: noqa: F403, F405  (the names are those in the modules' __all__)
 
-from funcgrad.scipy.special import entropy, gammas, normal
+from funcgrad.scipy.special import entropy, gammas, integrals, normal, series
 from funcgrad.scipy.special.entropy import *
 from funcgrad.scipy.special.gammas import *
+from funcgrad.scipy.special.integrals import *
 from funcgrad.scipy.special.normal import *
+from funcgrad.scipy.special.series import *
 
-__all__ = sorted([*entropy.__all__, *gammas.__all__, *normal.__all__])
+__all__ = sorted([*entropy.__all__, *gammas.__all__, *integrals.__all__, *normal.__all__, *series.__all__])

@@ -58,7 +58,7 @@ def named(f: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
 
 _UNARY_DOC = """{doc}
 
-x: real array or scalar; integers become the default float. Returns: an array of its shape, in its dtype.
+{arg}: real array or scalar; integers become the default float. Returns: an array of its shape, in its dtype.
 Raises: TypeError for complex numbers and sequences.
 
 >>> from funcgrad.scipy import special
@@ -66,10 +66,13 @@ Raises: TypeError for complex numbers and sequences.
 """
 
 
-def unary(name: str, op: Callable[..., Any], doc: str, example: str) -> Callable[..., Any]:
-    """f(x) of a real x."""
+def unary(name: str, op: Callable[..., Any], doc: str, example: str, arg: str = "x") -> Callable[..., Any]:
+    """f(x) of a real x, which may be called p."""
 
-    def f(x: Any) -> Any:
+    def of_x(x: Any) -> Any:
         return op(real(name, x=x)[0])
 
-    return named(f, name, _UNARY_DOC.format(doc=doc, example=example.strip()))
+    def of_p(p: Any) -> Any:
+        return op(real(name, p=p)[0])
+
+    return named(of_p if arg == "p" else of_x, name, _UNARY_DOC.format(doc=doc, arg=arg, example=example.strip()))

@@ -58,11 +58,12 @@ Array([0.42443638, 0.00500025], dtype=float64)
 ndtri = unary(
     "ndtri",
     ew.ndtri,
-    "The x for which ndtr(x) is p: infinite at 0 and 1, NaN outside of them. Exact also for small p.",
+    "The number at which ndtr is p: infinite at 0 and 1, NaN outside of them. Exact also for small p.",
     """
 >>> special.ndtri(np.array([0.5, 0.975, 1e-100]))
 Array([  0.        ,   1.95996398, -21.27345356], dtype=float64)
 """,
+    arg="p",
 )
 
 

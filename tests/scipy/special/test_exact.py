@@ -6,6 +6,7 @@ import pytest
 import scipy.special
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.core.errors import UsageError
 from funcgrad.scipy import special
 from funcgrad.test_util import check_grads
@@ -131,3 +132,63 @@ def test_whole_numbers():
         special.factorial(np.arange(3), exact=True)
     with pytest.raises(UsageError, match=r"(?s)log_ndtr: got series_order=0"):
         special.log_ndtr(0.0, 0)
+
+
+def test_functions_that_give_pairs():
+    x = np.array([-inf, -30.0, -2.0, -0.0, 1e-9, 0.3, 1.5, 7.7, 100.0, inf, nan])
+    for f, g in ((special.sici, scipy.special.sici), (special.fresnel, scipy.special.fresnel)):
+        for got, fast, want in zip(f(x), fg.jit(f)(x), g(x), strict=True):
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-14)
+            np.testing.assert_allclose(np.asarray(fast), want, rtol=1e-13)
+        check_grads(lambda v, f=f: f(v), (np.array([-2.0, 0.1, 0.7, 4.0]),), 2, rtol=1e-4)
+    assert float(fg.grad(fg.grad(lambda v: special.sici(v)[0]))(np.float64(0.0))) == 0
+
+
+def test_faddeeva():
+    z = np.array([0.3, -2.0 + 1j, 1e-9j, 3 - 0.5j, 100.0 + 0j, 1e5 + 1e5j, 0j])
+    np.testing.assert_allclose(np.asarray(special.wofz(z)), scipy.special.wofz(z), rtol=1e-14)
+    np.testing.assert_allclose(np.asarray(fg.jit(special.wofz)(z)), scipy.special.wofz(z), rtol=1e-13)
+    assert special.wofz(np.float32(0.3)).dtype == np.complex64 and special.wofz(np.float64(0.3)).dtype == np.complex128
+    check_grads(special.wofz, (np.array([0.3 + 0.2j, -2 + 1j]),), 2, rtol=1e-4)
+    slope = complex(fg.grad(special.wofz, holomorphic=True)(np.complex128(1e6)))
+    assert slope == pytest.approx(-1j / np.sqrt(np.pi) * 1e-12, rel=1e-11)
+
+
+def test_expn():
+    n, x = np.arange(-1, 6)[:, None], np.array([0.0, 1e-3, 0.5, 1.0, 5.0, 700.0, nan])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(np.asarray(special.expn(n, x)), scipy.special.expn(n, x), rtol=1e-14)
+    for k in range(4):
+        check_grads(lambda v, k=k: special.expn(k, v), (x[1:5],), 2, rtol=1e-4, eps=1e-6)
+    with pytest.raises(TypeError, match=r"(?s)expn: got f64.* for n.*integers.*astype"):
+        special.expn(np.array(1.0), x)
+
+
+def test_bessel_jn():
+    z = np.array([[-3.0, 0.0, 1e-3], [2.0, 40.0, 700.0]])
+    got = np.asarray(special.bessel_jn(z, v=4))
+    assert got.shape == (5, 2, 3)
+    np.testing.assert_allclose(got, scipy.special.jv(np.arange(5)[:, None, None], z), rtol=1e-13, atol=1e-15)
+    check_grads(lambda x: special.bessel_jn(x, v=3), (z[:, :2],), 2)
+    with pytest.raises(UsageError, match=r"(?s)bessel_jn: got v=-1.*v >= 0"):
+        special.bessel_jn(z, v=-1)
+
+
+def test_spherical_harmonics():
+    n, m = (v.ravel() for v in np.meshgrid(np.arange(5), np.arange(-4, 5)))
+    theta, phi = np.linspace(0, np.pi, n.size), np.linspace(-3, 7, n.size)
+    want = np.where(np.abs(m) <= n, scipy.special.sph_harm_y(n, np.where(np.abs(m) <= n, m, 0), theta, phi), 0)
+    np.testing.assert_allclose(np.asarray(special.sph_harm_y(n, m, theta, phi)), want, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(np.asarray(fg.jit(special.sph_harm_y)(n, m, theta, phi)), want, rtol=1e-13, atol=1e-15)
+    parts = lambda t, p: [f(special.sph_harm_y(n, m, t, p)) for f in (fnp.real, fnp.imag)]
+    check_grads(parts, (theta, phi), 2)
+    with pytest.raises(UsageError, match=r"(?s)sph_harm_y: got diff_n=1.*None or 0"):
+        special.sph_harm_y(1, 0, 0.5, 0.5, diff_n=1)
+
+
+def test_bernoulli():
+    for n in (0, 1, 2, 20):
+        np.testing.assert_allclose(np.asarray(special.bernoulli(n)), scipy.special.bernoulli(max(n, 2))[: n + 1], rtol=1e-6)
+    assert np.isinf(np.asarray(special.bernoulli(120))[-1])
+    with pytest.raises(UsageError, match=r"(?s)bernoulli: got n=-1"):
+        special.bernoulli(-1)
