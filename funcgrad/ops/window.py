@@ -180,8 +180,16 @@ def _windows_numpy(x: np.ndarray, window: Ints, strides: Ints, dilation: Ints) -
     return np.lib.stride_tricks.as_strided(x, (*counts, *window), steps, writeable=False)
 
 
-def _places(ndim: int) -> Ints:
-    return tuple(range(ndim, 2 * ndim))
+def _fold_numpy(ufunc: np.ufunc, x: np.ndarray, window: Ints, strides: Ints, dilation: Ints) -> np.ndarray:
+    """The fold of every window; of few places one after another, since NumPy is slow along short axes."""
+    windows = _windows_numpy(x, window, strides, dilation)
+    if prod(window) > WRITTEN_OUT:
+        return np.asarray(ufunc.reduce(windows, axis=tuple(range(x.ndim, 2 * x.ndim)), dtype=x.dtype))
+    first, *rest = [windows[(..., *place)] for place in np.ndindex(*window)]
+    out = np.array(first)
+    for part in rest:
+        ufunc(out, part, out=out)
+    return out
 
 
 def _samples(rng: np.random.Generator, dtype: np.dtype) -> list[Any]:
@@ -208,7 +216,7 @@ def _samples(rng: np.random.Generator, dtype: np.dtype) -> list[Any]:
 def _sum_numpy(x: np.ndarray, window: Ints, strides: Ints, dilation: Ints) -> np.ndarray:
     dtype = x.dtype
     x = x.astype(np.float32) if dtype in NARROW else x
-    return np.sum(_windows_numpy(x, window, strides, dilation), axis=_places(x.ndim), dtype=x.dtype).astype(dtype, copy=False)
+    return _fold_numpy(np.add, x, window, strides, dilation).astype(dtype, copy=False)
 
 
 def _sum(x: Any, *, window: Ints, strides: Ints, dilation: Ints) -> Any:
@@ -321,7 +329,7 @@ def _pick(x: Any, taps: Any, window: Ints, strides: Ints, dilation: Ints) -> Any
 
 def _extremum(name: str, ufunc: np.ufunc, fold: Any, whole: Any, arg: Operator, doc: str) -> Operator:
     def numpy(x: np.ndarray, window: Ints, strides: Ints, dilation: Ints) -> np.ndarray:
-        return np.asarray(ufunc.reduce(_windows_numpy(x, window, strides, dilation), axis=_places(x.ndim)), x.dtype)
+        return _fold_numpy(ufunc, x, window, strides, dilation)
 
     def inline(x: Any, *, window: Ints, strides: Ints, dilation: Ints) -> Any:
         tiles = _tiles(x, window, strides, dilation) if prod(window) > WRITTEN_OUT else None

@@ -11,6 +11,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._promote import as_value, cast, common_inexact, inexact_dtype
 from funcgrad.scipy._checks import must
+from funcgrad.scipy._grids import read
 from funcgrad.trace.interpreter import Tracer
 
 __all__ = ["RegularGridInterpolator"]
@@ -138,19 +139,16 @@ class RegularGridInterpolator:
                 found.append((fnp.zeros(x.shape, "int64"), None))
                 continue
             i = fnp.clip(fnp.searchsorted(p, x) - 1, 0, n - 2)
-            low, high = [p.at[k].get(mode="promise_in_bounds") for k in (i, i + 1)]
+            low, high = read(p, [i]), read(p, [i + 1])
             found.append((i, (x - low) / (high - low)))
         return found
-
-    def _at(self, index: Sequence[Any]) -> Any:
-        return self.values.at[tuple(index)].get(mode="promise_in_bounds")
 
     def _linear(self, places: list[Any]) -> Any:
         total = None
         real = fnp.finfo(self.values.dtype).dtype
         sides: list[Any] = [[(i, None)] if t is None else [(i, 1 - t), (i + 1, t)] for i, t in self._cells(places)]
         for corner in itertools.product(*sides):
-            term = self._at([i for i, _ in corner])
+            term = read(self.values, [i for i, _ in corner])
             for _, w in corner:
                 if w is not None:
                     term = term * fnp.reshape(w.astype(real), (*w.shape, *[1] * (term.ndim - w.ndim)))
@@ -158,7 +156,7 @@ class RegularGridInterpolator:
         return total
 
     def _nearest(self, places: list[Any]) -> Any:
-        return self._at([i if t is None else fnp.where(t <= 0.5, i, i + 1) for i, t in self._cells(places)])
+        return read(self.values, [i if t is None else fnp.where(t <= 0.5, i, i + 1) for i, t in self._cells(places)])
 
 
 def _method(method: Any) -> str:

@@ -8,6 +8,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._promote import as_value, cast, common_inexact
 from funcgrad.ops import elementwise as ew
+from funcgrad.scipy._grids import read
 
 __all__ = ["map_coordinates"]
 
@@ -105,7 +106,7 @@ def map_coordinates(input: Any, coordinates: Any, order: int, mode: str = "const
     outside = cast(as_value(cval, "x.map_coordinates", "cval"), wide)
     total = None
     for corner in itertools.product(*[_neighbours(c, n, order, mode) for c, n in zip(places, x.shape, strict=True)]):
-        term = values.at[tuple([i for i, _, _ in corner])].get(mode="promise_in_bounds")
+        term = read(values, [i for i, _, _ in corner])
         for _, there, _ in corner:
             term = term if there is None else fnp.where(there, term, outside)
         for _, _, w in corner:
