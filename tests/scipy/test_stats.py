@@ -69,7 +69,10 @@ def test_sem(x, axis, policy):
 
 
 def test_empty_samples():
-    assert np.isnan(stats.mode(np.zeros((0, 3))).mode).tolist() == [True] * 3 and stats.mode(np.zeros((0, 3))).count.tolist() == [0] * 3
+    assert (
+        np.isnan(stats.mode(np.zeros((0, 3))).mode).tolist() == [True] * 3
+        and stats.mode(np.zeros((0, 3))).count.tolist() == [0] * 3
+    )
     assert stats.mode(np.zeros((3, 0))).mode.shape == (0,)
     assert stats.rankdata(np.zeros((0, 2))).shape == (0,) and stats.rankdata(np.zeros((0, 2)), axis=1).shape == (0, 2)
     assert np.isnan(stats.sem(np.zeros(0))) and np.isnan(stats.sem(np.ones(1)))
@@ -134,7 +137,12 @@ def test_kde_is_differentiated_and_drawn_from():
     np.testing.assert_allclose(x.mean(1), DATA[2].mean(1), atol=0.2)
     np.testing.assert_allclose(np.cov(x), np.cov(DATA[2]) + np.asarray(kde.covariance), rtol=0.1, atol=0.2)
     line = stats.gaussian_kde(DATA[1])
-    assert truth.kstest(np.asarray(line.resample(random.key(1), (2000,)))[0], lambda v: np.asarray(line.integrate_box_1d(-np.inf, v))).pvalue > 1e-3
+    assert (
+        truth.kstest(
+            np.asarray(line.resample(random.key(1), (2000,)))[0], lambda v: np.asarray(line.integrate_box_1d(-np.inf, v))
+        ).pvalue
+        > 1e-3
+    )
 
 
 def test_errors_of_kde():
