@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
-from numba.np import arrayobj
 
 from funcgrad.core.errors import UsageError, message
+from funcgrad.core.lazy import LazyModule
 from funcgrad.ir.loop_rules import Native
 from funcgrad.runtime import cache, compile
 from funcgrad.runtime.apart import apart
@@ -31,6 +31,7 @@ from funcgrad.runtime.user_source import digest
 Kind = tuple[str, int]  # code of the dtype, number of axes; -1: a number that stands in the program
 Told = tuple[tuple[int, ...], tuple[int, ...], np.dtype]  # of an array: shape, strides in bytes, dtype
 
+arrayobj: Any = LazyModule("numba.np.arrayobj")  # a twentieth of a second, for those who use it
 I64, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
