@@ -83,6 +83,13 @@ def as_value(x: Any, name: str, arg: str = "a") -> Value:
     return x if isinstance(x, Value) else scalar_array(x)
 
 
+def values_of(name: str, **xs: Any) -> list[Value]:
+    """The operands, by the names of their arguments, as Arrays or tracers in their common dtype.
+
+    A Python number is converted from its full precision, and must fit."""
+    return [as_value(x, name) for x in common_dtype(*[operand(x, name, arg) for arg, x in xs.items()])]
+
+
 def value_in(x: Any, dtype: np.dtype, name: str, arg: str = "a") -> Value:
     """`x` as an Array or a tracer of this dtype; a Python scalar is converted from its full precision."""
     x = cast(x if isinstance(x, Value) else operand(x, name, arg), dtype)

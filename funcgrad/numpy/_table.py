@@ -7,10 +7,19 @@ signature. Used by `elementwise.py`, `arithmetic.py` and `compare.py`.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, message
-from funcgrad.numpy._promote import as_value, binary, binary_inexact, check_unsupported, operand, unary_inexact
-from funcgrad.ops.convert import convert
+from funcgrad.numpy._promote import (
+    binary,
+    binary_inexact,
+    broadcast_value,
+    check_unsupported,
+    operand,
+    scalar_array,
+    unary_inexact,
+)
 from funcgrad.trace.value import Value, aval_of
 
 
@@ -144,9 +153,9 @@ def binary_compare(name: str, op: Callable[..., Any], doc: str, sample: str, sho
         try:
             return binary(op, x, y, name)
         except OverflowError:
-            # A Python integer that the array's dtype cannot hold can still be compared with its numbers.
-            wide, other = [v if isinstance(v, int) else convert(as_value(v, name), dt.int64) for v in (x, y)]
-            return binary(op, wide, other, name)
+            # A Python integer that the array's dtype cannot hold lies above or below all of its numbers, as 1 and -1 do of 0.
+            pair = [scalar_array(np.int8((v > 0) - (v < 0)) if isinstance(v, int) else np.int8(0)) for v in (x, y)]
+            return broadcast_value(op(*pair), aval_of(operand(y if isinstance(x, int) else x, name, "x")).shape)
 
     result = ", of dtype bool"
     doc = _BINARY_DOC.format(doc=doc, name=name, a="x", b="y", kind="", result=result, sample=sample, shows=shows)

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
-from funcgrad.numpy._promote import as_value, binary, cast, check_unsupported, operand, unify
+from funcgrad.numpy._promote import PYTHON_SCALARS, as_value, binary, cast, check_unsupported, operand, unify
 from funcgrad.numpy._table import binary_float, binary_same, no_complex
 from funcgrad.numpy.compare import isnan
 from funcgrad.numpy.elementwise import maximum, minimum
@@ -153,7 +153,8 @@ def power(x1: Any, x2: Any, /) -> Any:
     >>> fg.grad(lambda x: fnp.power(x, 1.0))(0.0)
     Array(1., dtype=float32)
     """
-    if isinstance(x1, Value) and x2.__class__ is int:
+    if x2.__class__ is int and x1.__class__ not in PYTHON_SCALARS:
+        x1 = as_value(x1, "power", "x1")
         d = x1.aval.dtype
         if d in dt.INEXACT or x2 >= 0 and d in dt.INTEGERS:
             return ew.square(x1) if x2 == 2 else ew.integer_pow(x1, y=x2)

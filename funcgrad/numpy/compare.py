@@ -8,7 +8,7 @@ import numpy as np
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, message
-from funcgrad.numpy._promote import as_value, binary, check_unsupported, common_shape, operand, scalar_array, unify
+from funcgrad.numpy._promote import as_value, binary, cast, check_unsupported, common_shape, operand, scalar_array, unify
 from funcgrad.numpy._table import binary_compare, wrong_dtype
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
@@ -291,10 +291,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
     >>> fnp.isclose(np.array([1.0, 1.0, np.nan]), np.array([1.0 + 1e-7, 1.1, np.nan]))
     Array([ True, False, False], dtype=bool)
     """
-    x, y = unify("isclose", a, b)
+    x, y = operand(a, "isclose", "a"), operand(b, "isclose", "b")
+    if not {aval_of(x).dtype, aval_of(y).dtype} & dt.INEXACT:
+        x, y = cast(x, dt.float64), cast(y, dt.float64)
+    x, y = unify("isclose", x, y)
     same = ew.eq(x, y)
-    if aval_of(x).dtype not in dt.INEXACT:
-        x, y = [ew.convert(as_value(v, "isclose"), dt.float64) for v in (x, y)]
     size = ew.abs(y)
     limit = binary(ew.add, binary(ew.mul, size, rtol, "isclose"), atol, "isclose")
     distance = ew.abs(ew.sub(x, y))
@@ -325,10 +326,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     >>> fnp.array_equal(fnp.arange(3), fnp.arange(3)[None])
     Array(False, dtype=bool)
     """
-    x, y = as_value(a1, "array_equal", "a1"), as_value(a2, "array_equal", "a2")
-    if x.shape != y.shape:
+    x, y = operand(a1, "array_equal", "a1"), operand(a2, "array_equal", "a2")
+    if aval_of(x).shape != aval_of(y).shape:
         return from_numpy(np.False_)
-    same = equal(x, y)
+    same = as_value(equal(x, y), "array_equal")
     return _all(ew.or_(same, ew.and_(isnan(x), isnan(y))) if equal_nan else same)
 
 
@@ -340,8 +341,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     >>> fnp.array_equiv(fnp.arange(3), fnp.arange(4))
     Array(False, dtype=bool)
     """
-    x, y = as_value(a1, "array_equiv", "a1"), as_value(a2, "array_equiv", "a2")
     try:
-        return _all(equal(x, y))
+        return _all(as_value(equal(a1, a2), "array_equiv"))
     except ShapeError:
         return from_numpy(np.False_)

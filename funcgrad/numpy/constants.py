@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._promote import NOT_FOREIGN, PYTHON_SCALARS, common_dtype, operand
 from funcgrad.numpy.creation import asarray
 from funcgrad.numpy.join import concatenate, stack
 from funcgrad.numpy.ranges import arange, linspace, meshgrid
@@ -93,7 +94,10 @@ class _Join:
         axis, ndmin, trans1d = self._defaults
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = self._directive(items.pop(0), axis, ndmin, trans1d)
-        return concatenate([self._prepared(i, ndmin, trans1d) for i in items], axis)
+        parts = [_line(i) if isinstance(i, slice) else i if isinstance(i, NOT_FOREIGN) else asarray(i) for i in items]
+        if not all([p.__class__ in PYTHON_SCALARS for p in parts]):  # numbers take the dtype of the arrays beside them
+            parts = common_dtype(*[operand(p, "r_", f"[{k}]") for k, p in enumerate(parts)])
+        return concatenate([self._prepared(asarray(p), ndmin, trans1d) for p in parts], axis)
 
     def _directive(self, text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int, int]:
         try:
@@ -105,7 +109,7 @@ class _Join:
         return tuple([*numbers, *(axis, ndmin, trans1d)[len(numbers) :]])  # type: ignore[return-value]
 
     def _prepared(self, item: Any, ndmin: int, trans1d: int) -> Any:
-        x = atleast_1d(_line(item) if isinstance(item, slice) else asarray(item))
+        x = atleast_1d(item)
         missing = ndmin - x.ndim
         if missing <= 0:
             return x

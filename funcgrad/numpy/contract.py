@@ -13,7 +13,7 @@ from funcgrad.core import source
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, made_at, message
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._precision import check_precision
-from funcgrad.numpy._promote import as_value, broadcast_shapes_of, cast, check_unsupported, common_dtype
+from funcgrad.numpy._promote import as_value, broadcast_shapes_of, cast, check_unsupported, values_of
 from funcgrad.numpy.elementwise import conj, multiply
 from funcgrad.numpy.structure import expand_dims, moveaxis, ravel, reshape, transpose
 from funcgrad.ops.contract import dot_general
@@ -27,12 +27,8 @@ def operands(name: str, a: Any, b: Any, preferred: Any, precision: Any = None) -
     """Two values in the dtype of the product, and the dtype that it is to be converted to (None: as it is)."""
     if precision is not None:
         check_precision(precision, name)
-    if not isinstance(a, Value):
-        a = as_value(a, name, "a")
-    if not isinstance(b, Value):
-        b = as_value(b, name, "b")
-    if a.aval.dtype != b.aval.dtype:
-        a, b = common_dtype(a, b)
+    if not isinstance(a, Value) or not isinstance(b, Value) or a.aval.dtype != b.aval.dtype:
+        a, b = values_of(name, a=a, b=b)
     if preferred is None:
         return a, b, None
     target = dt.canonical(preferred)
@@ -197,7 +193,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
            [20, 40, 60]], dtype=int64)
     """
     check_unsupported("outer", out=out)
-    x, y = ravel(as_value(a, "outer", "a")), ravel(as_value(b, "outer", "b"))
+    x, y = [ravel(v) for v in values_of("outer", a=a, b=b)]
     return multiply(expand_dims(x, 1), expand_dims(y, 0))
 
 
@@ -207,7 +203,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     >>> fnp.vdot(fnp.array([1j, 2.0]), fnp.array([1j, 3.0]))
     Array(7.+0.j, dtype=complex64)
     """
-    x, y = as_value(a, "vdot", "a"), as_value(b, "vdot", "b")
+    x, y = values_of("vdot", a=a, b=b)
     x = conj(x) if x.dtype in dt.COMPLEXES else x
     return dot(ravel(x), ravel(y), precision=precision, preferred_element_type=preferred_element_type)
 
@@ -300,7 +296,7 @@ def kron(a: Any, b: Any) -> Any:
     Array([[1, 1, 2, 2],
            [0, 1, 0, 2]], dtype=int64)
     """
-    x, y = as_value(a, "kron", "a"), as_value(b, "kron", "b")
+    x, y = values_of("kron", a=a, b=b)
     rank = max(x.ndim, y.ndim)
     x = expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
     y = expand_dims(y, tuple(range(rank - y.ndim))) if y.ndim < rank else y

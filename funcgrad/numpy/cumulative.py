@@ -6,7 +6,16 @@ from typing import Any
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, value_in
+from funcgrad.numpy._promote import (
+    as_value,
+    broadcast_value,
+    cast,
+    check_unsupported,
+    common_dtype,
+    common_inexact,
+    operand,
+    value_in,
+)
 from funcgrad.numpy.compare import not_equal
 from funcgrad.numpy.elementwise import add, divide, multiply, subtract
 from funcgrad.numpy.join import concatenate
@@ -90,6 +99,11 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_i
     return _cumulative("cumulative_prod", cumprod, 1, x, axis, dtype, include_initial)
 
 
+def _beside(x: Any, extra: Any, arg: str) -> Any:
+    """What is put before or after x; a Python number takes its dtype where it fits."""
+    return common_dtype(x, operand(extra, "diff", arg))[1]
+
+
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along `axis`, `n` times over (of booleans: whether they differ).
 
@@ -113,7 +127,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     i = axis_of(axis, x.ndim, "diff")
     parts = []
     for extra, where in ((prepend, "prepend"), (append, "append")):
-        value = None if extra is None else as_value(extra, "diff", where)
+        value = None if extra is None else as_value(_beside(x, extra, where), "diff")
         if value is not None and value.ndim == 0:
             value = broadcast_value(value, tuple([1 if k == i else m for k, m in enumerate(x.shape)]))
         parts.append(value)
@@ -182,7 +196,7 @@ def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
                 f"fnp.gradient: got {x.aval.str_short()} along axis {axis}", f"{edge_order + 1} or more elements", "another axis="
             )
         )
-    h = as_value(h, "gradient", "spacing")
+    h = as_value(common_dtype(x, operand(h, "gradient", "spacing"))[1], "gradient")
     if h.ndim and h.shape != (n,):
         raise ShapeError(
             message(

@@ -10,7 +10,6 @@ from funcgrad.numpy._axes import axis_of, static_array
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
-    cast,
     value_in,
 )
 from funcgrad.numpy.join import concatenate
@@ -66,7 +65,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> 
     """
     _not_in_place("put", inplace)
     x = as_value(a, "put")
-    places, values = ravel(as_value(ind, "put", "ind")), ravel(as_value(v, "put", "v"))
+    places, values = ravel(as_value(ind, "put", "ind")), ravel(value_in(v, x.dtype, "put", "v"))
     if not places.size or not values.size:
         return x
     values = values[np.arange(places.size) % values.size]  # type: ignore[index]
@@ -91,7 +90,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         )
     step = x.shape[1] + 1 if x.ndim == 2 else sum([x.shape[0] ** k for k in range(x.ndim)])
     end = x.size if wrap or x.ndim > 2 else min(x.shape[1] ** 2, x.size)
-    values = ravel(as_value(val, "fill_diagonal", "val"))
+    values = ravel(value_in(val, x.dtype, "fill_diagonal", "val"))
     places = np.arange(0, end, step)
     values = values if values.size == 1 else values[np.arange(places.size) % values.size]  # type: ignore[index]
     return reshape(ravel(x).at[places].set(values), x.shape)
@@ -108,7 +107,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     """
     _not_in_place("place", inplace)
     x, m = as_value(arr, "place", "arr"), ravel(as_bool(as_value(mask, "place", "mask")))
-    values = ravel(as_value(vals, "place", "vals"))
+    values = ravel(value_in(vals, x.dtype, "place", "vals"))
     if m.size != x.size:
         raise ShapeError(
             message(
@@ -121,7 +120,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
         return x
     number = ew.sub(cumulative.cumsum(ew.convert(m, dt.int64), axis=0, reverse=False), np.int64(1))
     chosen = values.at[ew.rem(ew.max(number, np.int64(0)), np.int64(values.size))].get()  # type: ignore[attr-defined]
-    return reshape(ew.select_n(m, ravel(x), cast(chosen, x.dtype)), x.shape)
+    return reshape(ew.select_n(m, ravel(x), chosen), x.shape)
 
 
 def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool = False) -> Any:

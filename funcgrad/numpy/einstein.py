@@ -11,7 +11,7 @@ import opt_einsum
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._precision import check_precision
-from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype
+from funcgrad.numpy._promote import cast, check_unsupported, common_dtype, values_of
 from funcgrad.numpy.diagonals import diagonal
 from funcgrad.numpy.elementwise import multiply
 from funcgrad.numpy.reductions import any as any_
@@ -35,7 +35,7 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
     if not isinstance(subscripts, str):
         # einsum(x, [0, 1], y, [1, 2], [0, 2])
         subscripts, operands = opt_einsum.parser.convert_interleaved_input((subscripts, *operands))
-    xs = [as_value(x, "einsum", f"operands[{i}]") for i, x in enumerate(operands)]
+    xs = values_of("einsum", **{f"operands[{i}]": x for i, x in enumerate(operands)})
     try:
         inputs, output, _ = opt_einsum.parser.parse_einsum_input((subscripts, *[_Shape(x.shape) for x in xs]))
     except (ValueError, TypeError) as error:

@@ -9,7 +9,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._precision import check_precision
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, common_inexact, value_in
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, common_inexact, operand, value_in, values_of
 from funcgrad.numpy.arithmetic import remainder
 from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.cumulative import cumsum, diff
@@ -42,7 +42,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> fg.grad(lambda x: fnp.interp(x, fnp.array([0.0, 1.0]), fnp.array([0.0, 10.0])))(0.5)
     Array(10., dtype=float32)
     """
-    v, places = common_inexact(as_value(x, "interp", "x"), as_value(xp, "interp", "xp"))
+    v, places = [as_value(w, "interp") for w in common_inexact(operand(x, "interp", "x"), as_value(xp, "interp", "xp"))]
     (values,) = common_inexact(as_value(fp, "interp", "fp"))
     if places.ndim != 1 or places.shape != values.shape or not places.shape[0]:
         raise ShapeError(
@@ -123,7 +123,7 @@ def _slide(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any,
     check_precision(precision, f"fnp.{name}")
     if mode not in ("full", "same", "valid"):
         raise UsageError(message(f"fnp.{name}: got mode={mode!r}", "'full', 'same' or 'valid'", "mode='full'"))
-    x, y = common_dtype(as_value(a, name), as_value(v, name, "v"))
+    x, y = values_of(name, a=a, v=v)
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
         raise ShapeError(
             message(f"fnp.{name}: got {x.aval.str_short()} and {y.aval.str_short()}", "vectors that are not empty", "x.ravel()")

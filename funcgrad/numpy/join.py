@@ -1,6 +1,6 @@
 """Putting arrays together and taking them apart: concatenate, stack, split, append, block, pad's relatives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_array, static_int
-from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype
+from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype, operand, values_of
 from funcgrad.numpy.structure import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
 from funcgrad.ops import shape as ops
-from funcgrad.trace.value import Value
+from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split",
@@ -19,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def values_of(arrays: Any, name: str) -> list[Any]:
+def arrays_of(arrays: Any, name: str) -> list[Any]:
     """The arrays of a sequence (or the slices of one array along its first axis) in their common dtype."""
     if isinstance(arrays, (Value, np.ndarray)):
         if arrays.ndim == 0:
@@ -29,11 +29,11 @@ def values_of(arrays: Any, name: str) -> list[Any]:
     if not isinstance(arrays, Sequence) or not len(arrays):
         came = "an empty sequence" if isinstance(arrays, Sequence) else f"a value of type {type(arrays).__name__}"
         raise UsageError(message(f"fnp.{name}: got {came}", "a list or tuple of one or more arrays", f"fnp.{name}([x, y])"))
-    xs = [as_value(x, name, f"arrays[{i}]") for i, x in enumerate(arrays)]
-    first = xs[0].aval
-    if all([x.aval.dtype == first.dtype for x in xs]):
-        return xs
-    return common_dtype(*xs)
+    xs = [operand(x, name, f"arrays[{i}]") for i, x in enumerate(arrays)]
+    first = aval_of(xs[0]).dtype
+    if not all([isinstance(x, Value) and x.aval.dtype == first for x in xs]):
+        xs = [as_value(x, name) for x in common_dtype(*xs)]
+    return xs
 
 
 def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
@@ -49,7 +49,7 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
            [3, 4],
            [5, 6]], dtype=int64)
     """
-    xs = values_of(arrays, "concatenate")
+    xs = arrays_of(arrays, "concatenate")
     if dtype is not None:
         xs = [cast(x, dt.canonical(dtype)) for x in xs]
     if axis is None:
@@ -91,7 +91,7 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> Any
            [2, 4]], dtype=int64)
     """
     check_unsupported("stack", out=out)
-    xs = values_of(arrays, "stack")
+    xs = arrays_of(arrays, "stack")
     if len({x.shape for x in xs}) > 1:
         raise ShapeError(
             message(
@@ -105,7 +105,7 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> Any
 
 
 def _joined(name: str, tup: Any, prepare: Callable[..., Any], axis: Callable[[Any], int], dtype: Any) -> Any:
-    xs = [prepare(x) for x in values_of(tup, name)]
+    xs = [prepare(x) for x in arrays_of(tup, name)]
     return concatenate(xs, axis(xs[0]), dtype)
 
 
@@ -161,7 +161,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     Array([[1, 2],
            [3, 4]], dtype=int64)
     """
-    return concatenate([as_value(arr, "append", "arr"), as_value(values, "append", "values")], axis)
+    return concatenate(values_of("append", arr=arr, values=values), axis)
 
 
 def block(arrays: Any) -> Any:
@@ -175,8 +175,9 @@ def block(arrays: Any) -> Any:
            [1., 1., 9.]], dtype=float32)
     """
     depth = _depth(arrays)
-    rank = max(depth, max([x.ndim for x in _blocks(arrays)]))
-    return _block(arrays, depth, rank)
+    blocks = arrays_of(_leaves(arrays), "block")
+    rank = max(depth, max([x.ndim for x in blocks]))
+    return _block(arrays, iter(blocks), depth, rank)
 
 
 def _depth(x: Any) -> int:
@@ -194,15 +195,15 @@ def _depth(x: Any) -> int:
     return 1 + depths.pop()
 
 
-def _blocks(x: Any) -> list[Any]:
-    return [b for i in x for b in _blocks(i)] if isinstance(x, list) else [as_value(x, "block", "arrays")]
+def _leaves(x: Any) -> list[Any]:
+    return [b for i in x for b in _leaves(i)] if isinstance(x, list) else [x]
 
 
-def _block(x: Any, depth: int, rank: int) -> Any:
+def _block(x: Any, blocks: Iterator[Any], depth: int, rank: int) -> Any:
     if depth == 0:
-        value = as_value(x, "block", "arrays")
+        value = next(blocks)
         return expand_dims(value, tuple(range(rank - value.ndim))) if value.ndim < rank else value
-    return concatenate([_block(i, depth - 1, rank) for i in x], -depth)
+    return concatenate([_block(i, blocks, depth - 1, rank) for i in x], -depth)
 
 
 def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool) -> list[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, common_dtype, common_inexact, value_in
+from funcgrad.numpy._promote import as_value, broadcast_value, common_inexact, value_in, values_of
 from funcgrad.numpy.elementwise import add, divide, multiply, negative, subtract
 from funcgrad.numpy.interpolation import convolve
 from funcgrad.numpy.join import concatenate
@@ -33,7 +33,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = as_value(a, "cross", "a"), as_value(b, "cross", "b")
+    x, y = values_of("cross", a=a, b=b)
     i, j = axis_of(axisa, x.ndim, "cross", "axisa"), axis_of(axisb, y.ndim, "cross", "axisb")
     if x.shape[i] not in (2, 3) or y.shape[j] not in (2, 3):
         raise ShapeError(
@@ -62,7 +62,8 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     Array([-2, -1,  2], dtype=int64)
     """
     static_int(unroll, "polyval", "unroll")
-    coefficients, v = common_dtype(_vector(p, "polyval", "p"), as_value(x, "polyval", "x"))
+    coefficients, v = values_of("polyval", p=p, x=x)
+    coefficients = _vector(coefficients, "polyval", "p")
     out = full(v.shape, v.dtype.type(0))
     for k in range(coefficients.shape[0]):
         out = add(multiply(out, v), coefficients[k])
@@ -70,7 +71,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 
 def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
-    x, y = common_dtype(_vector(a1, name, "a1"), _vector(a2, name, "a2"))
+    x, y = [_vector(v, name, f"a{i + 1}") for i, v in enumerate(values_of(name, a1=a1, a2=a2))]
     n = max(x.shape[0], y.shape[0])
     return [pad(v, v.dtype.type(0), padding_config=((n - v.shape[0], 0, 0),)) for v in (x, y)]
 
@@ -101,7 +102,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     >>> fnp.polymul(fnp.array([0, 1, -1]), fnp.array([1, 1]), trim_leading_zeros=True)
     Array([ 1,  0, -1], dtype=int64)
     """
-    x, y = common_dtype(_vector(a1, "polymul", "a1"), _vector(a2, "polymul", "a2"))
+    x, y = [_vector(v, "polymul", f"a{i + 1}") for i, v in enumerate(values_of("polymul", a1=a1, a2=a2))]
     if trim_leading_zeros:
         x, y = [v[int(np.argmax(np.asarray(v) != 0)) if np.asarray(v).any() else v.shape[0] - 1 :] for v in (x, y)]
     return convolve(x, y)

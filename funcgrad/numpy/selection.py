@@ -17,6 +17,7 @@ from funcgrad.numpy._promote import (
     common_dtype,
     common_shape,
     operand,
+    values_of,
 )
 from funcgrad.numpy.compare import truth
 from funcgrad.numpy.index import mode_of, read_lines, read_with
@@ -151,6 +152,8 @@ def take(
     x = as_value(a, "take")
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "take"))
     places = indices if isinstance(indices, np.ndarray) else operand(indices, "take", "indices")
+    if getattr(places, "dtype", None) == dt.bool_ or isinstance(places, bool):  # numbers here, not a mask
+        places = cast(places, dt.int64) if not isinstance(places, np.ndarray) else places.astype(np.int64)
     return read_with(x, (slice(None),) * i + (places,), mode_of(mode, "fnp.take"), fill_value)
 
 
@@ -220,8 +223,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(message(f"fnp.choose: got mode={mode!r}", "'raise', 'wrap' or 'clip'", "mode='clip'"))
     number = as_value(a, "choose")
-    options = [as_value(c, "choose", "choices") for c in choices]
-    options = common_dtype(*options)
+    options = values_of("choose", **{f"choices[{i}]": c for i, c in enumerate(choices)})
     number, *options = broadcast_arrays(number, *options)
     table = concatenate([reshape(o, (1, *o.shape)) for o in options], 0)
     return take_along_axis(table, reshape(number, (1, *number.shape)), 0, mode=mode)[0]

@@ -13,7 +13,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, concrete, static_int
 from funcgrad.numpy._fixed_sets import distinct, kept
-from funcgrad.numpy._promote import as_value, common_dtype
+from funcgrad.numpy._promote import as_value, values_of
 from funcgrad.numpy.compare import equal
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.selection import take, where
@@ -137,7 +137,7 @@ def unique_values(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Any
 
 
 def _two(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
-    x, y = common_dtype(as_value(ar1, name, "ar1"), as_value(ar2, name, "ar2"))
+    x, y = values_of(name, ar1=ar1, ar2=ar2)
     return ravel(x), ravel(y)
 
 
@@ -222,7 +222,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     """
     if method not in _ISIN:
         raise UsageError(message(f"fnp.isin: got method={method!r}", ", ".join(map(repr, _ISIN)), "method='auto'"))
-    x, y = common_dtype(as_value(element, "isin", "element"), as_value(test_elements, "isin", "test_elements"))
+    x, y = values_of("isin", element=element, test_elements=test_elements)
     y = ravel(y)
     if y.size == 0:
         return full(x.shape, np.bool_(invert))

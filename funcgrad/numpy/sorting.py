@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand, values_of
 from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.structure import ravel
 from funcgrad.ops import elementwise as ew
@@ -224,7 +224,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: Any = None) -> A
     >>> fnp.digitize(fnp.array([0.5, 1.0, 9.0]), fnp.array([0.0, 1.0, 2.0]), right=True)
     Array([1, 1, 3], dtype=int64)
     """
-    v, edges = common_dtype(as_value(x, "digitize", "x"), as_value(bins, "digitize", "bins"))
+    v, edges = values_of("digitize", x=x, bins=bins)
     if edges.ndim != 1:
         raise ShapeError(message(f"fnp.digitize: got bins {edges.aval.str_short()}", "a vector", "bins.ravel()"))
     n = edges.shape[0]

@@ -352,10 +352,16 @@ def test_jit_agrees(name):
 
 
 def test_comparisons_with_numbers_beyond_the_dtype():
-    x = np.array([0, 200], np.uint8)
-    for y in (-1, 300):
-        same(fnp.less(x, y), np.less(x, y))
-        same(fnp.asarray(x) == y, x == y)
+    cases = [("uint8", [0, 200], (-1, 300)), ("uint64", [0, 2**63 + 5], (-1, 2**64)), ("int64", [-5, 5], (2**63, -(2**70)))]
+    for dtype, numbers, others in cases:
+        x = np.array(numbers, dtype)
+        for y in others:
+            for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"):
+                same(getattr(fnp, name)(x, y), getattr(np, name)(x, y))
+                same(getattr(fnp, name)(y, x), getattr(np, name)(y, x))
+                same(fg.jit(lambda x, f=getattr(fnp, name), y=y: f(x, y))(x), getattr(np, name)(x, y))
+            same(fnp.asarray(x) == y, x == y)
+            same(fnp.isclose(x, y), np.isclose(x, y))
 
 
 def test_traced_roll():
