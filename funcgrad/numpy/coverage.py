@@ -9,7 +9,7 @@ from typing import Any
 import numpy.testing.overrides as overrides
 
 import funcgrad.numpy as fnp
-from funcgrad.numpy.protocol import RENAMED, SHOWING, WRITING, counterpart, full_name, nearest
+from funcgrad.numpy.protocol import OTHER_DATA, RENAMED, SHOWING, WRITING, counterpart, full_name, nearest
 
 COVERED, NUMBERS, NONE = "covered", "numbers", "none"
 
@@ -46,7 +46,8 @@ def table() -> str:
     """The coverage as a table in Markdown."""
     lines = ["| NumPy | on arrays and tracers of funcgrad |", "|---|---|"]
     for name, (kind, text) in coverage().items():
-        none = f"raises TypeError, which names {text}" if text else "raises TypeError: it is about other data than numbers"
+        other = ": it is about other data than numbers" if name.startswith(OTHER_DATA) else ""
+        none = f"raises TypeError, which names {text}" if text else f"raises TypeError{other}"
         lines.append(f"| `np.{name}` | {none if kind == NONE else text if kind == NUMBERS else f'`{text}`'} |")
     return "\n".join(lines)
 

@@ -34,7 +34,7 @@ _NEAREST = {
     "unstructured_to_structured": "unstack",
 }
 # Of other data than numbers: there is nothing near.
-_OTHER_DATA = ("char", "strings", "lib.recfunctions", "busday", "is_busday", "datetime", "isnat")
+OTHER_DATA = ("char", "strings", "lib.recfunctions", "busday", "is_busday", "datetime", "isnat")
 _ARRAYS = (Value, np.ndarray, np.generic)
 # Functions that change their first argument: NumPy's where that is NumPy's.
 WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -89,7 +89,7 @@ def counterpart(name: str, module: types.ModuleType) -> Any:
 def nearest(name: str, module: types.ModuleType) -> str:
     """The name nearest to one that has no counterpart: `fnp.result_type` for `min_scalar_type`; nothing for text and dates."""
     home, _, last = name.rpartition(".")
-    if name.startswith(_OTHER_DATA):
+    if name.startswith(OTHER_DATA):
         return ""
     if last in _NEAREST:
         return f"fnp.{_NEAREST[last]}"
