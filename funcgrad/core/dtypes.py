@@ -31,6 +31,13 @@ _FLOAT8_NAMES = (
 )
 FLOAT8 = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in _FLOAT8_NAMES.split())
 
+# Numbers of less than a byte, which are stored (a byte each) and converted, and not computed with.
+SMALL_SIGNED = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in ("int1", "int2", "int4"))
+SMALL_UNSIGNED = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in ("uint1", "uint2", "uint4"))
+SMALL_FLOATS = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"))
+SMALL_INTEGERS = SMALL_SIGNED | SMALL_UNSIGNED
+SMALL = SMALL_INTEGERS | SMALL_FLOATS
+
 BOOLS = frozenset({bool_})
 SIGNED = frozenset({int8, int16, int32, int64})
 UNSIGNED = frozenset({uint8, uint16, uint32, uint64})
@@ -41,7 +48,7 @@ INEXACT = FLOATS | COMPLEXES
 REALS = INTEGERS | FLOATS
 NUMBERS = REALS | COMPLEXES
 KEYS = frozenset({KEY})
-ANY = BOOLS | NUMBERS | KEYS
+ANY = BOOLS | NUMBERS | SMALL | KEYS
 
 # The categories in the order in which they decide.
 _CATEGORY = {
@@ -53,8 +60,8 @@ _CATEGORY = {
 _PYTHON_SCALARS = {bool: 0, int: 1, float: 2, complex: 3}
 
 _SHORT = {bool_: "bool", bfloat16: "bf16", KEY: "key<fry>", float0: "float0"}
-_SHORT |= {d: d.name.replace("uint", "u").replace("int", "i") for d in INTEGERS}
-_SHORT |= {d: d.name.replace("float", "f").replace("complex", "c") for d in INEXACT if d != bfloat16}
+_SHORT |= {d: d.name.replace("uint", "u").replace("int", "i") for d in INTEGERS | SMALL_INTEGERS}
+_SHORT |= {d: d.name.replace("float", "f").replace("complex", "c") for d in INEXACT | SMALL_FLOATS if d != bfloat16}
 
 
 def short_name(dtype: np.dtype) -> str:
@@ -86,10 +93,15 @@ def scalar_dtype(scalar_type: type) -> np.dtype:
 
 
 def category(dtype: np.dtype) -> int:
-    """0 bool, 1 integer, 2 float, 3 complex. Keys have none: TypeError."""
+    """0 bool, 1 integer, 2 float, 3 complex. Keys and numbers of less than a byte have none: TypeError."""
     try:
         return _CATEGORY[dtype]
     except KeyError:
+        if dtype in SMALL:
+            wide = "float32" if dtype in SMALL_FLOATS else "int8" if dtype in SMALL_SIGNED else "uint8"
+            raise TypeError(
+                f"dtype {dtype.name} is for storage and takes no part in arithmetic; convert first, with x.astype({wide!r})"
+            ) from None
         raise TypeError(f"dtype {short_name(dtype)} takes no part in arithmetic") from None
 
 
@@ -125,7 +137,13 @@ def _canonical(dtype: Any) -> np.dtype:
 def finfo(dtype: Any) -> Any:
     """Machine limits of a floating dtype: np.finfo, or ml_dtypes' for the kinds NumPy lacks."""
     d = canonical(dtype)
-    return ml_dtypes.finfo(d) if d in FLOAT8 or d == bfloat16 else np.finfo(d)
+    return ml_dtypes.finfo(d) if d in FLOAT8 | SMALL_FLOATS or d == bfloat16 else np.finfo(d)
+
+
+def iinfo(dtype: Any) -> Any:
+    """Machine limits of an integer dtype: np.iinfo, or ml_dtypes' for those of less than a byte."""
+    d = canonical(dtype)
+    return ml_dtypes.iinfo(d) if d in SMALL_INTEGERS else np.iinfo(d)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -18,14 +18,14 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, ShapeError, describe, message
 from funcgrad.numpy._axes import title
-from funcgrad.ops.elementwise import convert_element_type
+from funcgrad.ops.convert import convert_element_type, convert_numpy
 from funcgrad.ops.shape import broadcast_in_dim
 from funcgrad.trace.value import Value, aval_of, literal_aval
 
 # Python scalars by the category that they have in promotion, and back.
 PYTHON_SCALARS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 _PYTHON_TYPES: tuple[type, ...] = (bool, int, float, complex)
-_CATEGORY = {d: dt.category(d) for d in dt.ANY - dt.KEYS}
+_CATEGORY = {d: dt.category(d) for d in dt.BOOLS | dt.NUMBERS}
 NOT_FOREIGN = (Value, np.ndarray, np.generic, bool, int, float, complex)
 
 
@@ -112,14 +112,16 @@ def cast(x: Any, dtype: np.dtype) -> Any:
         )
     if x.__class__ in PYTHON_SCALARS:
         return _literal(x, dtype)
-    return x if x.dtype == dtype else x.astype(dtype)
+    return x if x.dtype == dtype else convert_numpy(x, dtype)[()]
 
 
 def _literal(x: Any, dtype: np.dtype) -> Any:
     try:
+        if dtype in dt.SMALL_INTEGERS:
+            return _small(x, dtype)
         return dtype.type(x)
     except OverflowError:
-        info = dt.finfo(dtype) if dtype in dt.INEXACT else np.iinfo(dtype)
+        info = dt.finfo(dtype) if dtype in dt.INEXACT else dt.iinfo(dtype)
         raise OverflowError(
             message(
                 f"the Python number {x} does not fit {dtype}, the dtype of the array that it is combined with",
@@ -127,6 +129,13 @@ def _literal(x: Any, dtype: np.dtype) -> Any:
                 "convert the array first, for example with x.astype('int64')",
             )
         ) from None
+
+
+def _small(x: Any, dtype: np.dtype) -> Any:
+    info = dt.iinfo(dtype)
+    if x.__class__ is int and not info.min <= x <= info.max:
+        raise OverflowError  # the type itself would wrap it round
+    return convert_numpy(np.asarray(x), dtype)[()]
 
 
 def _join(xs: Sequence[Any]) -> tuple[np.dtype, bool]:

@@ -221,6 +221,7 @@ def signbit(x: Any, /) -> Any:
         v = v if isinstance(v, Value) else scalar_array(v)
         signed = np.dtype(f"int{dtype.itemsize * 8}")
         return ew.lt(ew.bitcast_convert_type(v, new_dtype=signed), signed.type(0))
+    dt.category(dtype)  # what is no number raises
     return ew.lt(v, like(v, 0)) if dtype in dt.SIGNED else full(aval_of(v).shape, np.False_)
 
 

@@ -22,6 +22,7 @@ from funcgrad.numpy._promote import (
 from funcgrad.numpy.join import stack
 from funcgrad.numpy.structure import expand_dims
 from funcgrad.ops import elementwise as ew
+from funcgrad.ops.convert import convert_numpy
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
@@ -58,17 +59,17 @@ def _from_sequence(x: Any, dtype: np.dtype | None, name: str) -> Value:
     """Nested lists: of numbers by NumPy in one go; with Values inside by stacking."""
     leaves = _leaves(x, [])
     if not any([isinstance(leaf, Value) for leaf in leaves]):
-        if dtype is not None and dtype in dt.INTEGERS and leaves and all([leaf.__class__ is int for leaf in leaves]):
+        if dtype is not None and dtype in _WHOLE and leaves and all([leaf.__class__ is int for leaf in leaves]):
             return from_numpy(_integers(x, dtype, name), copy=False)
         data = _to_ndarray(x, name)
         typed = [leaf.dtype for leaf in leaves if isinstance(leaf, (np.generic, np.ndarray))]
         if dtype is None:
             dtype = result_aval(*[operand(leaf, name, "object") for leaf in leaves]).dtype if typed else _default_dtype(data)
-        return from_numpy(data.astype(dtype), copy=False)
+        return from_numpy(as_dtype(data, dtype), copy=False)
     if not any([isinstance(leaf, Tracer) for leaf in leaves]):
         # Only concrete arrays: NumPy assembles them. The dtype is promoted, as an operation would.
         kept = result_aval(*[_scalar_kind(operand(leaf, name, "object")) for leaf in leaves]).dtype if dtype is None else dtype
-        return from_numpy(_to_ndarray(_numpy_leaves(x), name).astype(kept), copy=False)
+        return from_numpy(as_dtype(_to_ndarray(_numpy_leaves(x), name), kept), copy=False)
     parts = [_from_sequence(i, dtype, name) if isinstance(i, (list, tuple)) else as_value(i, name, "object") for i in x]
     if len({p.shape for p in parts}) > 1:
         raise ShapeError(
@@ -81,12 +82,19 @@ def _from_sequence(x: Any, dtype: np.dtype | None, name: str) -> Value:
     return stack([cast(p, dtype) for p in parts] if dtype is not None else parts)
 
 
+_WHOLE = dt.INTEGERS | dt.SMALL_INTEGERS
+
+
 def _integers(x: Any, dtype: np.dtype, name: str) -> np.ndarray:
     """Python integers (one, or nested lists of them) in a dtype of integers; one that it cannot hold is an error, as in NumPy."""
+    info = dt.iinfo(dtype)
     try:
+        if dtype in dt.SMALL_INTEGERS:  # NumPy would wrap them round
+            if any([not info.min <= n <= info.max for n in _leaves(x, [])]):
+                raise OverflowError
+            return convert_numpy(np.asarray(x, np.int64), dtype)
         return np.asarray(x, dtype)
     except OverflowError:
-        info = np.iinfo(dtype)
         wrong = next(n for n in _leaves(x, []) if not info.min <= n <= info.max)
         raise OverflowError(
             message(
@@ -182,7 +190,7 @@ def _convert(x: Any, dtype: np.dtype | None, copy: Any, name: str) -> Value:
         return out
     if isinstance(x, (bool, int, float, complex)):
         target = dtype or (dt.scalar_dtype(type(x)) if type(x) in _SCALARS else None)
-        if type(x) is int and target is not None and target in dt.INTEGERS:
+        if type(x) is int and target is not None and target in _WHOLE:
             return from_numpy(_integers(x, target, name), copy=False)
         return from_numpy(np.asarray(x) if target is None else as_dtype(np.asarray(x), target), copy=False)
     if isinstance(x, (list, tuple)):
@@ -208,12 +216,11 @@ _SCALARS = frozenset({bool, int, float, complex})
 
 
 def as_dtype(x: Any, dtype: np.dtype) -> np.ndarray:
-    """NumPy's data in another dtype, silently: complex numbers lose their imaginary part; nothing is checked."""
+    """NumPy's data in another dtype as `x.astype` has it, silently: complex numbers lose their imaginary part, floats outside of
+    an integer dtype's range become its bounds."""
     with np.errstate(all="ignore"):
         x = np.asarray(x)
-        if x.dtype.kind == "c" and dtype not in dt.COMPLEXES and dtype != dt.bool_:
-            x = x.real
-        return x.astype(dtype)
+        return convert_numpy(x, dtype) if x.dtype in dt.ANY else x.astype(dtype)
 
 
 def _strong(x: Value) -> Value:

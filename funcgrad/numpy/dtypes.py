@@ -98,23 +98,23 @@ def finfo(dtype: Any) -> FloatLimits:
     1.1920928955078125e-07
     """
     d = _as_dtype(dtype)
-    if d not in dt.INEXACT:
+    if d not in dt.INEXACT | dt.SMALL_FLOATS:
         raise DtypeError(
             message(f"fnp.finfo: got {dt.short_name(d)}", "float and complex dtypes", "fnp.iinfo(dtype) for integers")
         )
     return FloatLimits(dt.finfo(d))
 
 
-def iinfo(int_type: Any) -> np.iinfo:
+def iinfo(int_type: Any) -> Any:
     """Machine limits of an integer dtype (or of an array's): bits, min, max. Raises TypeError for dtypes that are no integers.
 
     >>> fnp.iinfo(fnp.int8).min, fnp.iinfo(fnp.int8).max
     (-128, 127)
     """
     d = _as_dtype(int_type)
-    if d not in dt.INTEGERS:
+    if d not in dt.INTEGERS | dt.SMALL_INTEGERS:
         raise DtypeError(message(f"fnp.iinfo: got {dt.short_name(d)}", "integer dtypes", "fnp.finfo(dtype) for floats"))
-    return np.iinfo(d)
+    return dt.iinfo(d)
 
 
 def _as_dtype(x: Any) -> np.dtype:
@@ -169,7 +169,12 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
     return np.can_cast(_as_dtype(from_), _as_dtype(to), casting=casting)  # type: ignore[arg-type]
 
 
-_EXTENDED = dt.FLOAT8 | {dt.bfloat16}  # NumPy places ml_dtypes' types outside its hierarchy
+# NumPy places ml_dtypes' types outside its hierarchy.
+_EXTENDED = {
+    **dict.fromkeys(dt.FLOAT8 | dt.SMALL_FLOATS | {dt.bfloat16}, (floating, inexact, number, generic)),
+    **dict.fromkeys(dt.SMALL_SIGNED, (signedinteger, integer, number, generic)),
+    **dict.fromkeys(dt.SMALL_UNSIGNED, (unsignedinteger, integer, number, generic)),
+}
 
 
 def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
@@ -182,7 +187,7 @@ def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
     upper = _kind_or_dtype(arg2)
     if isinstance(lower, np.dtype):
         if lower in _EXTENDED:
-            return lower == upper if isinstance(upper, np.dtype) else upper in (floating, inexact, number, generic)
+            return lower == upper if isinstance(upper, np.dtype) else upper in _EXTENDED[lower]
         if lower == dt.KEY:
             return isinstance(upper, np.dtype) and upper == dt.KEY
     return np.issubdtype(lower, upper)

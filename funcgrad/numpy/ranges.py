@@ -25,6 +25,7 @@ from funcgrad.numpy.join import stack
 from funcgrad.numpy.structure import expand_dims, moveaxis, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full as fill
+from funcgrad.ops.convert import convert_numpy
 from funcgrad.ops.shape import iota
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
@@ -80,9 +81,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         out = out if step == 1 else ew.mul(out, target.type(step))
         return out if start == 0 else ew.add(out, target.type(start))
     with np.errstate(all="ignore"):
-        return from_numpy(
-            _steps(start, stop, step, np.float64 if target in dt.FLOATS else None)[:count].astype(target), copy=False
-        )
+        wide = np.float64 if target in dt.FLOATS | dt.SMALL_FLOATS else None
+        return from_numpy(convert_numpy(_steps(start, stop, step, wide)[:count], target), copy=False)
 
 
 def linspace(

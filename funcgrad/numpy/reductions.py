@@ -77,6 +77,7 @@ def _sum_dtype(x: Value, dtype: Any, promote_integers: bool) -> np.dtype:
     own = x.aval.dtype
     if own in dt.INEXACT or not (promote_integers or own == dt.bool_):
         return own
+    dt.category(own)  # keys, and numbers of less than a byte, raise
     return dt.uint64 if own in dt.UNSIGNED else dt.int64
 
 

@@ -12,13 +12,15 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.numpy._promote import cast
+from funcgrad.ops.convert import convert_numpy
 from funcgrad.trace.value import Value
 
 __all__ = [
     "bfloat16", "bool_", "cdouble", "complex128", "complex64", "complex_", "csingle", "double", "float16", "float32",
-    "float64", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "float8_e8m0fnu", "float_", "int16", "int32", "int64", "int8", "int_", "single", "uint", "uint16",
-    "uint32", "uint64", "uint8",
+    "float4_e2m1fn", "float64", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz",
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float_", "int1",
+    "int16", "int2", "int32", "int4", "int64", "int8", "int_", "single", "uint", "uint1", "uint16", "uint2",
+    "uint32", "uint4", "uint64", "uint8",
 ]  # fmt: skip
 
 
@@ -48,7 +50,7 @@ class ScalarType:
         if isinstance(x, Value):
             return cast(x, self.dtype)
         x = cast(x, self.dtype) if x.__class__ is int else x  # one that does not fit is an error
-        return from_numpy(np.asarray(x).astype(self.dtype))
+        return from_numpy(convert_numpy(np.asarray(x), self.dtype))
 
     @property
     def type(self) -> Any:
@@ -142,6 +144,28 @@ float8_e5m2fnuz = _small(
 )
 float8_e8m0fnu = _small(
     "float8_e8m0fnu", "powers of 2, for scales: no sign, no zero", "[3.14159, 100.0]", "Array([4, 128], dtype=float8_e8m0fnu)"
+)
+# Numbers of less than a byte: they are stored (a byte each) and converted, and not computed with.
+int1 = _small("int1", "0 and -1, to be stored", "[0, -1]", "Array([0, -1], dtype=int1)")
+int2 = _small("int2", "whole numbers from -2 to 1, to be stored", "[-2, 1]", "Array([-2, 1], dtype=int2)")
+int4 = _small("int4", "whole numbers from -8 to 7, to be stored", "[-8, 7]", "Array([-8, 7], dtype=int4)")
+uint1 = _small("uint1", "0 and 1, to be stored", "[0, 1]", "Array([0, 1], dtype=uint1)")
+uint2 = _small("uint2", "whole numbers from 0 to 3, to be stored", "[0, 3]", "Array([0, 3], dtype=uint2)")
+uint4 = _small("uint4", "whole numbers from 0 to 15, to be stored", "[0, 15]", "Array([0, 15], dtype=uint4)")
+float4_e2m1fn = _small(
+    "float4_e2m1fn",
+    "0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives, to be stored; 6 beyond",
+    "[0.6, 3.14159, -100.0]",
+    "Array([0.5, 3, -6], dtype=float4_e2m1fn)",
+)
+float6_e2m3fn = _small(
+    "float6_e2m3fn",
+    "a float of 6 bits, to be stored; 7.5 beyond",
+    "[3.14159, 100.0]",
+    "Array([3.25, 7.5], dtype=float6_e2m3fn)",
+)
+float6_e3m2fn = _small(
+    "float6_e3m2fn", "a float of 6 bits, to be stored; 28 beyond", "[3.14159, 100.0]", "Array([3, 28], dtype=float6_e3m2fn)"
 )
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 int_, uint, float_, complex_ = int64, uint64, float64, complex128

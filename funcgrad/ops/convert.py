@@ -1,7 +1,9 @@
 """Changes of representation: convert_element_type, bitcast_convert_type, reduce_precision, stop_gradient, copy.
 
 A float outside an integer dtype's range becomes its nearest bound and NaN becomes 0, on every target (NumPy leaves both to the
-machine). A complex number converted to a real dtype is its real part.
+machine). A complex number converted to a real dtype is its real part. An integer outside an integer dtype's range is wrapped
+round. Floats of less than a byte have no infinities and no NaN: what is beyond their range becomes the largest number, NaN becomes
+-0. No derivative passes through dtypes of less than a byte.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,9 +24,12 @@ from funcgrad.trace.value import aval_of
 # --- convert_element_type ---------------------------------------------------------------------------------
 
 
+_CONVERTED = dt.BOOLS | dt.NUMBERS | dt.SMALL
+
+
 def _convert_abstract(x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool = False) -> ShapedArray:
     out = shaped(x.shape, np.dtype(new_dtype), weak_type)
-    check_dtypes("convert_element_type", dt.BOOLS | dt.NUMBERS, x, out)
+    check_dtypes("convert_element_type", _CONVERTED, x, out)
     return out
 
 
@@ -47,11 +52,28 @@ def convert_numpy(x: np.ndarray, new_dtype: np.dtype, weak_type: bool = False) -
     if source in dt.COMPLEXES and target not in dt.COMPLEXES:
         x = x.real
         source = x.dtype
+    if source in dt.SMALL:
+        return convert_numpy(x.astype(_byte(source)), target)
+    if target in dt.SMALL_INTEGERS:
+        return _to_small(x, target)
     if source in dt.FLOATS and target in dt.INTEGERS:
         if source.itemsize < 4:
             x = x.astype(np.float32)
         return _float_to_int(x, target)
     return x.astype(target)
+
+
+def _byte(small: np.dtype) -> np.dtype:
+    """A dtype of whole bytes that holds all numbers of a smaller one."""
+    return dt.float32 if small in dt.SMALL_FLOATS else dt.int8 if small in dt.SMALL_SIGNED else dt.uint8
+
+
+def _to_small(x: np.ndarray, target: np.dtype) -> np.ndarray:
+    if x.dtype in dt.FLOATS:
+        info = dt.iinfo(target)
+        x = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        x = np.where(x == x, np.clip(x, info.min, info.max), 0)
+    return x.astype(_byte(target)).astype(target)
 
 
 def _float_to_int(x: np.ndarray, target: np.dtype) -> np.ndarray:
@@ -120,7 +142,7 @@ convert_element_type = Operator(
     batch="set below",
     mask_transpose=same_mask,
     loop=Pointwise(_convert_loop),
-    dtypes=dt.BOOLS | dt.NUMBERS,
+    dtypes=_CONVERTED,
     samples=_convert_samples,
     doc="the same numbers in another dtype",
 )
