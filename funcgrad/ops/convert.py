@@ -2,8 +2,8 @@
 
 A float outside an integer dtype's range becomes its nearest bound and NaN becomes 0, on every target (NumPy leaves both to the
 machine). A complex number converted to a real dtype is its real part. An integer outside an integer dtype's range is wrapped
-round. Floats of less than a byte have no infinities and no NaN: what is beyond their range becomes the largest number, NaN becomes
--0. No derivative passes through dtypes of less than a byte.
+round. Floats of less than a byte have no infinities and no NaN: what is beyond their range becomes the largest number, NaN
+becomes -0. No derivative passes through dtypes of less than a byte.
 """
 
 from collections.abc import Callable, Sequence
