@@ -54,11 +54,30 @@ def _part(draft: Draft, start: int, a: int, cut: list[tuple[int, int, int]]) -> 
     return part
 
 
+def _joined(draft: Draft) -> Draft:
+    """With neighbouring axes along which everything walks as along one axis as one; the same draft where there are none."""
+    if len(draft.space) < 3 or draft.reduced is not None or draft.sequential:
+        return draft
+    if any([s.node is None or s.indirect for s in draft.slots]):
+        return draft
+    walks = [s.strides for s in draft.slots] + [strides for _, strides in draft.affine]
+    axes: list[tuple[int, int, int]] = []
+    for axis, n in enumerate(draft.space):
+        if axes and all([s[axis - 1] == s[axis] * n for s in walks]):
+            axes[-1] = (axes[-1][0] * n, axis, 1)
+        else:
+            axes.append((n, axis, 1))
+    return _part(draft, 0, 0, axes) if 0 < len(axes) < len(draft.space) else draft
+
+
 def tiles(draft: Draft) -> list[Draft]:
     """The launches of a draft: one, or blocks and a rest."""
     found = _across(draft)
-    if found is None:
-        return [draft]
+    if found is None:  # an image's rows may be too short, but one row together
+        draft, original = _joined(draft), draft
+        found = None if draft is original else _across(draft)
+        if found is None:
+            return [original]
     a, b = found
     space = draft.space
     rest = [(n, axis, 1) for axis, n in enumerate(space) if axis != a and axis != b]
