@@ -144,7 +144,7 @@ OTHER_DTYPES = {
 OTHER_DTYPES["uint8"] |= OTHER_DTYPES["int32"]
 
 NO_DERIVATIVE = {
-    "nextafter": "0 by convention, as in JAX", "from_dlpack": "takes no traced values", "hessenberg": "has none, and says so", "schur": "has none, and says so",
+    "nextafter": "0 by convention, as in JAX", "from_dlpack": "takes no traced values", "hessenberg": "has none, and says so", "schur": "has none, and says so", "rsf2csf": "has none, and says so",
     "qr(TALL,'complete')": "the columns that complete Q are any", "floor_divide(A,C)": "C has a 0", "remainder(A,C)": "C has a 0", "mod(A,C)": "C has a 0",
     "fmod(A,C)": "C has a 0", "divmod(A,C)": "C has a 0",
 }  # fmt: skip
@@ -238,14 +238,18 @@ def test_under_vmap(call):
 
 @every_call
 def test_derivatives(call):
-    names = [n for n in call.operands if n in SMOOTH]
+    """As functions of real numbers to real numbers: complex operands and results are taken as pairs of them."""
+    names = [n for n in call.operands if n in SMOOTH or n == "Z"]
 
-    def floats(*xs):
-        return [y for y in leaves(call.here(**dict(zip(names, xs)))) if getattr(y, "dtype", np.dtype(int)).kind == "f"]
+    def real(*xs):
+        parts = iter(xs)
+        operands = {n: next(parts) + 1j * next(parts) if n == "Z" else next(parts) for n in names}
+        inexact = [y for y in leaves(call.here(**operands)) if getattr(y, "dtype", np.dtype(int)).kind in "fc"]
+        return [part for y in inexact for part in ([y.real, y.imag] if y.dtype.kind == "c" else [y])]
 
-    points = [OPERANDS[name] for name in names]
-    if names and not excused(call, NO_DERIVATIVE | dict.fromkeys(OF_OBJECTS)) and floats(*points):
-        check_grads(floats, points, 2, atol=2e-4, rtol=2e-4)
+    points = [x for n in names for x in ([OPERANDS[n].real, OPERANDS[n].imag] if n == "Z" else [OPERANDS[n]])]
+    if names and not excused(call, NO_DERIVATIVE | dict.fromkeys(OF_OBJECTS)) and real(*points):
+        check_grads(real, points, 2, atol=2e-4, rtol=2e-4)
 
 
 PEERS = {call.ours: call.peer for call in CALLS}
