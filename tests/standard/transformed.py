@@ -48,7 +48,11 @@ def _batch(f: Callable[..., Any], xs: list[Any], outer: Callable[..., Any] = lam
 
 
 def _namespace(name: str, call: Callable[..., Any]) -> types.ModuleType:
-    rooms = {"": (fnp, types.ModuleType(name)), "linalg": (fnp.linalg, types.ModuleType("linalg")), "fft": (fnp.fft, types.ModuleType("fft"))}
+    rooms = {
+        "": (fnp, types.ModuleType(name)),
+        "linalg": (fnp.linalg, types.ModuleType("linalg")),
+        "fft": (fnp.fft, types.ModuleType("fft")),
+    }
     for home, copy in rooms.values():
         vars(copy).update({n: getattr(home, n) for n in dir(home)})
     for line in _LINES:
