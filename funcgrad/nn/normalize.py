@@ -12,7 +12,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.nn.activations import inexact, real_float
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
-from funcgrad.numpy._promote import as_value, binary, broadcast_value, cast, common_inexact, common_shape
+from funcgrad.numpy._promote import as_value, binary, broadcast_value, cast, common_inexact, common_shape, operand, value_in
 from funcgrad.numpy.means import mean as _mean
 from funcgrad.numpy.reductions import keep, masked
 from funcgrad.numpy.reductions import mask_for as _mask_for
@@ -105,7 +105,8 @@ def logsumexp(
     v = inexact(a, "logsumexp")
     weights = None
     if b is not None:
-        v, weights = common_shape("logsumexp", common_inexact(as_value(v, "nn.logsumexp"), as_value(b, "nn.logsumexp", "b")))
+        pair = common_inexact(v, operand(b, "nn.logsumexp", "b"))
+        v, weights = common_shape("logsumexp", [as_value(w, "nn.logsumexp") for w in pair])
     v = as_value(v, "nn.logsumexp")
     axes = axes_of(axis, v.ndim, "nn.logsumexp")
     mask = None if where is None else _mask_for(v, where, "logsumexp")
@@ -213,10 +214,10 @@ def standardize(
 
 def _statistic(s: Any, arg: str, v: Value, axes: tuple[int, ...]) -> Any:
     """A given mean or variance with extents of 1 along the axes."""
-    out = as_value(s, "nn.standardize", arg)
+    out = value_in(s, v.dtype, "nn.standardize", arg)
     if out.ndim == v.ndim - len(axes) and out.ndim != v.ndim:
         out = expand_dims(out, dimensions=axes)
-    return cast(out, v.dtype)
+    return out
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> Any:

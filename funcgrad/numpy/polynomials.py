@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, common_inexact, value_in, values_of
-from funcgrad.numpy.elementwise import add, divide, multiply, negative, subtract
+from funcgrad.numpy.elementwise import add, divide, multiply, subtract
 from funcgrad.numpy.interpolation import convolve
 from funcgrad.numpy.join import concatenate
-from funcgrad.numpy.linalg import cross_of
+from funcgrad.numpy.linalg import cross_of, eigvals
 from funcgrad.numpy.ranges import arange
 from funcgrad.numpy.structure import atleast_1d, cut
+from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
 from funcgrad.ops.shape import pad
 
@@ -147,14 +149,20 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these zeros, the first one 1.
+    """The coefficients of the polynomial with these zeros, the first one 1; of a square matrix its characteristic polynomial.
+
+    Args: seq_of_zeros: a vector, or a square matrix (whose eigenvalues are taken). Returns: a float vector, one longer.
 
     >>> fnp.poly(fnp.array([1, 2]))
     Array([ 1., -3.,  2.], dtype=float32)
+    >>> fnp.poly(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    Array([ 1., -4.,  3.], dtype=float64)
     """
-    (zeros,) = common_inexact(_vector(seq_of_zeros, "poly", "seq_of_zeros"))
-    one = full((1,), zeros.dtype.type(1))
-    out = one
-    for k in range(zeros.shape[0]):
-        out = convolve(out, concatenate([one, negative(cut(zeros, 0, k, k + 1))]))
-    return out
+    x = common_inexact(as_value(seq_of_zeros, "poly", "seq_of_zeros"))[0]
+    matrix = x.ndim == 2 and x.shape[0] == x.shape[1]
+    zeros = eigvals(x) if matrix else _vector(x, "poly", "seq_of_zeros")
+    out = full((1,), zeros.dtype.type(1))
+    nothing = full((1,), zeros.dtype.type(0))
+    for k in range(zeros.shape[0]):  # times (x - zero)
+        out = subtract(concatenate([out, nothing]), multiply(concatenate([nothing, out]), cut(zeros, 0, k, k + 1)))
+    return ew.real(out) if matrix and x.dtype in dt.FLOATS else out

@@ -6,7 +6,7 @@ from typing import Any
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._promote import as_value, cast, common_inexact
+from funcgrad.numpy._promote import as_value, cast, common_inexact, value_in
 from funcgrad.ops import elementwise as ew
 from funcgrad.scipy._grids import read
 
@@ -103,7 +103,7 @@ def map_coordinates(input: Any, coordinates: Any, order: int, mode: str = "const
     wide = x.dtype if x.dtype in dt.INEXACT else places[0].dtype if places else dt.default_float()
     values = cast(x, wide)
     real = fnp.finfo(wide).dtype
-    outside = cast(as_value(cval, "x.map_coordinates", "cval"), wide)
+    outside = value_in(cval, wide, "x.map_coordinates", "cval")
     total = None
     for corner in itertools.product(*[_neighbours(c, n, order, mode) for c, n in zip(places, x.shape, strict=True)]):
         term = read(values, [i for i, _, _ in corner])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import funcgrad.numpy as fnp
+from funcgrad import nn
+from funcgrad.scipy import ndimage, signal
 
 X = np.array([0.7, 1.3, 2.9])
 M = np.arange(9.0).reshape(3, 3) / 7
@@ -67,3 +69,10 @@ def test_a_negative_python_exponent_of_integers_raises():
     for x in (np.array([2, 3]), fnp.array([2, 3]), np.int64(2)):
         with pytest.raises(ValueError, match="whole exponents of 0 or more"):
             fnp.power(x, -1)
+
+
+def test_in_other_faces():
+    np.testing.assert_allclose(nn.logsumexp(X, b=0.1), np.log(0.1 * np.exp(X).sum()), rtol=1e-14)
+    np.testing.assert_allclose(nn.standardize(X, mean=0.1, variance=0.3, epsilon=0), (X - 0.1) / np.sqrt(0.3), rtol=1e-14)
+    assert ndimage.map_coordinates(X, [np.array([9.0])], 1, cval=0.1)[0] == 0.1
+    assert signal.convolve2d(X[None], np.ones((1, 2)), fillvalue=0.1)[0, 0] == 0.7 + 0.1

@@ -12,7 +12,7 @@ from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
 from funcgrad.numpy._axes import axes_of
 from funcgrad.numpy._precision import check_precision
-from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact
+from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.arithmetic import round as round_
 from funcgrad.numpy.elementwise import conj, multiply
 from funcgrad.numpy.padding import pad
@@ -247,7 +247,7 @@ def _bordered(name: str, x: Any, pads: list[tuple[int, int]], boundary: Any, fil
     if pads == [(0, 0)] * x.ndim or (border == "constant" and isinstance(fillvalue, (int, float, complex)) and fillvalue == 0):
         return x, pads
     if border == "constant":
-        fill = cast(as_value(fillvalue, f"signal.{name}", "fillvalue"), x.dtype)
+        fill = value_in(fillvalue, x.dtype, f"signal.{name}", "fillvalue")
         if fill.ndim:
             raise ShapeError(message(f"signal.{name}: got fillvalue {fill.aval.str_short()}", "a scalar", "fillvalue=0"))
         return pad(x, pads, constant_values=fill), [(0, 0)] * x.ndim
