@@ -7,8 +7,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.numpy._axes import static_int
-from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
-from funcgrad.numpy._table import unary_float
+from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand, unary_inexact
 from funcgrad.numpy.filled import ones
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
@@ -30,13 +29,16 @@ def unscaled(x: Any, scaled: Any) -> Any:
     return ew.mul(ew.mul(scaled, root), root)
 
 
-i0 = unary_float(
-    "i0",
-    lambda x: unscaled(real_float(x, "i0"), ew.bessel_i0e(x)),
-    "The modified Bessel function of the first kind of order 0, of real x (DLMF 10.25).",
-    "fnp.array([0.0, 1.0, -2.0])",
-    "Array([1.       , 1.2660658, 2.2795858], dtype=float32)",
-)
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind of order 0, of real x (DLMF 10.25).
+
+    Args: x: array or scalar of any shape; bool and integers become the default float (float32).
+    Returns: an array of the shape of x, in its dtype.
+
+    >>> fnp.i0(fnp.array([0.0, 1.0, -2.0]))
+    Array([1.       , 1.2660658, 2.2795858], dtype=float32)
+    """
+    return unary_inexact(lambda v: unscaled(real_float(v, "i0"), ew.bessel_i0e(v)), x, "i0")
 
 
 def kaiser(M: Any, beta: Any) -> Any:
