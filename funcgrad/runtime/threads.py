@@ -17,6 +17,7 @@ WORTH = 12_000.0  # nanoseconds of one thread below which a step is not shared o
 CHUNK = 6_000.0  # nanoseconds of work that a thread takes at once, at least
 CHUNKS_EACH = 4  # chunks a thread gets when the work is large: what a slow thread leaves, the others take
 SPIN = 1500  # turns of the waiting loop before a thread goes to sleep, about 30 us
+LONG_PRODUCT = 2e7  # operations, about 0.1 ms
 MOST = 64
 
 
@@ -84,11 +85,14 @@ def gemm_chunk(extent: int, flops: float) -> int:
 
 
 def batch_chunk(results: int, flops: float) -> int:
-    """How many matrix products of `flops` each a thread takes at once; 0 where each had better be shared out by itself."""
+    """How many matrix products of `flops` each a thread takes at once; 0 where each had better be shared out by itself: where
+    there are fewer than threads, or so many more that some threads would wait long for the last ones."""
     count = threads()
-    if count == 1 or results < 2 * count or results * flops < 2e6:
+    if count == 1 or results < count or results * flops < 2e6:
         return 0
-    return max(1, -(-results // (count * CHUNKS_EACH)), int(3e5 / max(flops, 1.0)))
+    if flops > LONG_PRODUCT and results < 0.8 * count * -(-results // count):
+        return 0
+    return max(1, results // (count * CHUNKS_EACH), int(3e5 / max(flops, 1.0)))
 
 
 def _after_fork(made: Driver) -> None:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from funcgrad.runtime import threads
+
 HELD_UP = """
 import os, subprocess, sys
 import numpy as np
@@ -40,3 +42,21 @@ def test_a_worker_that_is_held_up():
         timeout=240,
     )
     assert done.stdout.strip() == "right", done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "results, flops, chunk",
+    [
+        (1000, 1e4, 62),  # many small products: some chunks for each thread
+        (1000, 10.0, 0),  # so small that one thread does them
+        (28, 1e8, 1),  # four threads, seven rounds
+        (6, 1e9, 0),  # of the second round two threads would have nothing: each product is shared out
+        (6, 1e6, 1),  # small ones are not worth that
+        (3, 1e9, 0),
+    ],
+)
+def test_how_a_batch_of_products_is_shared_out(results, flops, chunk, monkeypatch):
+    monkeypatch.setattr(threads, "threads", lambda: 4)
+    assert threads.batch_chunk(results, flops) == chunk
+    monkeypatch.setattr(threads, "threads", lambda: 1)
+    assert threads.batch_chunk(results, flops) == 0
