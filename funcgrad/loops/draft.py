@@ -197,8 +197,11 @@ class Emitter:
         draft = self.draft
         add = draft.add
         done: list[int] = []
+        fixed = divisors(template) if any(map(_small_whole, args)) else ()
         for op, dtype, numbers, attr in template.instrs:
-            if op == "arg":
+            if op == "arg" and attr in fixed and _small_whole(args[attr]):
+                k = add("const", dtype, (), repr_free("const", int(args[attr].value)))
+            elif op == "arg":
                 k = self.arg(node, attr, args[attr])
             elif op == "index":
                 k = draft.position(*positions[attr])
@@ -246,6 +249,25 @@ class Emitter:
             draft.tape.append(("check", INT64, args, len(draft.messages)))
             draft.messages.append(text)
         return k
+
+
+def _small_whole(arg: Any) -> bool:
+    """Whether it is a literal 2, 3, 10 ... of the user's, and hardly the size of something, which would be a new kernel each."""
+    return arg.__class__ is Number and arg.dtype.kind in "iu" and abs(int(arg.value)) <= 16
+
+
+def divisors(template: Template) -> set[int]:
+    """The operands that whole numbers are divided by. As small literals they stay in the kernel's text: a division by a number
+    that the compiler knows is some additions and shifts, one by a number that it does not know takes ten times as long."""
+    found: set[int] = set()
+    open_ = [numbers[1] for op, dtype, numbers, _ in template.instrs if op in ("div", "rem") and dtype.kind in "iu"]
+    while open_:
+        op, _, numbers, attr = template.instrs[open_.pop()]
+        if op == "arg":
+            found.add(attr)
+        elif op == "select":
+            open_ += numbers[1:]
+    return found
 
 
 def repr_free(op: str, attr: Any) -> Any:

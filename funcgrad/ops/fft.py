@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
+from funcgrad.core.config import config
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.ir.loop_rules import Host
@@ -23,6 +24,7 @@ from funcgrad.ops.shape import iota, pad
 from funcgrad.trace.value import aval_of
 
 scipy_fft: Any = LazyModule("scipy.fft")
+SHARED = 1 << 17  # elements
 TYPES = ("fft", "ifft", "rfft", "irfft")
 
 
@@ -54,7 +56,9 @@ def _numpy(x: np.ndarray, fft_type: str, fft_lengths: tuple[int, ...]) -> np.nda
         out = _abstract(shaped(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
         return np.zeros(out.shape, out.dtype)
     name = {"fft": "fftn", "ifft": "ifftn", "rfft": "rfftn", "irfft": "irfftn"}[fft_type]
-    return getattr(scipy_fft, name)(x, s=fft_lengths, axes=axes)
+    # scipy's threads take some of the transforms each: for large arrays only. 0 in the configuration means all processors.
+    workers = (config.num_threads or -1) if x.size >= SHARED else 1
+    return getattr(scipy_fft, name)(x, s=fft_lengths, axes=axes, workers=workers)
 
 
 def _counts(shape: tuple[int, ...], n: int, dtype: np.dtype) -> Any:

@@ -136,10 +136,33 @@ def _top_k_abstract(x: ShapedArray, *, k: int) -> list[ShapedArray]:
 
 
 def _top_k_numpy(x: np.ndarray, k: int) -> list[np.ndarray]:
-    # Reversed twice, so that of equals the one with the lower index comes first.
-    n = x.shape[-1]
-    order = (n - 1 - np.argsort(_comparable(x)[..., ::-1], -1, kind="stable"))[..., ::-1][..., :k]
+    keys, n = _comparable(x), x.shape[-1]
+    if x.size and 0 < k <= n // 4:
+        chosen = _largest(keys, k)
+        order = np.take_along_axis(chosen, _descending(np.take_along_axis(keys, chosen, -1)), -1)
+    else:
+        order = _descending(keys)[..., :k]
     return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+
+def _descending(keys: np.ndarray) -> np.ndarray:
+    """The order from the largest down; reversed twice, so that of equals the one with the lower index comes first."""
+    return (keys.shape[-1] - 1 - np.argsort(keys[..., ::-1], -1, kind="stable"))[..., ::-1]
+
+
+def _largest(keys: np.ndarray, k: int) -> np.ndarray:
+    """The places of the k largest along the last axis, in the order of their indices: those above the k-th, and of those that
+    equal it the first ones."""
+    n = keys.shape[-1]
+    limit = np.partition(keys, n - k, -1)[..., n - k, None]
+    above, equal = keys > limit, keys == limit
+    if keys.dtype in dt.FLOATS and np.isnan(keys.max()):  # NaN is the largest
+        nan, all_nan = np.isnan(keys), np.isnan(limit)
+        above, equal = above | (nan & ~all_nan), equal | (nan & all_nan)
+    missing = k - np.count_nonzero(above, -1, keepdims=True)
+    if (np.count_nonzero(equal, -1, keepdims=True) > missing).any():
+        equal &= equal.cumsum(-1) <= missing
+    return (np.flatnonzero(above | equal) % n).reshape(*keys.shape[:-1], k)
 
 
 def _top_k_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, k: int) -> Any:

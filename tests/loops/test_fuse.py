@@ -312,7 +312,7 @@ def test_the_budget_of_a_retrace():
     compile_program(simplify(jaxpr))
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         compile_program(simplify(jaxpr))
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 0.02

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import funcgrad as fg
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
+from funcgrad import lax
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import shaped
 from funcgrad.core.config import config
@@ -21,6 +23,7 @@ from funcgrad.ops.reduce import reduce_sum
 from funcgrad.ops.shape import broadcast_in_dim, concatenate, iota, pad, reshape, rev, slice_, transpose
 from funcgrad.ops.sort import sort
 from funcgrad.passes import simplify
+from funcgrad.testing import counters
 from funcgrad.trace.stage import stage
 
 F64 = np.dtype(np.float64)
@@ -241,3 +244,30 @@ def test_host_steps_read_views_in_place():
     (step,) = program.steps
     assert isinstance(step, HostStep)
     assert step.ins[0].strides == (8, 24) and step.outs[0].ref.kind == "output"
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10, -3, -1, 0, 16, 17, -17])
+def test_whole_division_by_a_literal(d):
+    """Small divisors stay in the kernel's text; sizes of things do not, and share a kernel."""
+    x = np.concatenate([np.arange(-40, 40), [np.iinfo(np.int64).min, np.iinfo(np.int64).max]])
+    f = fg.jit(lambda x: (x // d, x % d, lax.div(x, np.int64(d)), lax.rem(x, np.int64(d))))
+    with np.errstate(all="ignore"):
+        want = x // d, x % d
+    got = f(x)
+    for a, b in zip(got[:2], want, strict=True):
+        np.testing.assert_array_equal(a, b)
+    if d not in (0, -1):
+        np.testing.assert_array_equal(got[2], _towards_zero(x, d))
+        np.testing.assert_array_equal(got[3], np.fmod(x, d))
+
+
+def _towards_zero(x, d):
+    return np.array([abs(int(v)) // abs(d) * (1 if (v < 0) == (d < 0) else -1) for v in x])
+
+
+def test_divisors_that_may_be_sizes_share_a_kernel():
+    x = np.arange(9)
+    fg.jit(lambda x: x % 20 + x // 21)(x)
+    with counters() as c:
+        fg.jit(lambda x: x % 30 + x // 31)(x)
+    assert c.compiled == 0

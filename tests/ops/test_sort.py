@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import funcgrad.numpy as fnp
 from funcgrad.core.errors import ShapeError
 from funcgrad.ops.arithmetic import mul
 from funcgrad.ops.sort import sort, top_k
@@ -38,3 +39,20 @@ def test_top_k():
     assert np.asarray(top_k(arr([200, 3, 255], np.uint8), k=2)[0]).tolist() == [255, 200]
     with pytest.raises(ShapeError, match="(?s)top_k: got k=4 .*smaller k"):
         top_k(arr([1.0]), k=4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+def test_top_k_of_long_rows(dtype):
+    """Found by a partition, not by sorting all: the same answers, also of equals (the lower index first) and with NaN."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, size=(3, 4, 200)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        x[0, 0, ::7] = np.nan
+        x[1, 1, :3] = np.nan
+        x[2, 2, 5] = np.inf
+    for k in (1, 3, 20, 50, 51, 200):
+        values, places = top_k(fnp.asarray(x), k=k)
+        whole = np.where(np.isnan(x), np.inf, np.minimum(x.astype(np.float64), 1e9))  # NaN above infinity
+        want = np.argsort(-whole, -1, kind="stable")[..., :k]
+        np.testing.assert_array_equal(places, want)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, want, -1))
