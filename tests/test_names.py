@@ -1,12 +1,9 @@
 """The public names: each exists, takes the listed arguments, and has a docstring whose example prints what stands there.
 
-`names.json` lists modules, names and signatures. `names_todo.txt` lists the names that are not finished yet, one a line: a name that is finished
-must not stand there, so that the list only shrinks. After finishing some, `python tests/test_names.py` takes them off the list, and
-`python tests/test_names.py funcgrad.numpy.fft` prints what is still wrong there.
+`names.json` lists modules, names and signatures. `python tests/test_names.py funcgrad.numpy.fft` prints what is wrong in a module.
 """
 
 import ast
-import contextlib
 import doctest
 import importlib
 import inspect
@@ -26,8 +23,6 @@ import funcgrad.numpy as fnp
 
 HERE = Path(__file__).resolve().parent
 LISTED = json.loads((HERE / "names.json").read_text())
-TODO_FILE = HERE / "names_todo.txt"
-TODO = set(TODO_FILE.read_text().split()) if TODO_FILE.exists() else set()
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NAMESPACE = {
     "fg": fg, "fnp": fnp, "np": np, "lax": fg.lax, "nn": fg.nn, "random": fg.random, "tree_util": fg.tree_util, "tree": fg.tree,
@@ -186,10 +181,7 @@ def faults(module, name):
 @pytest.mark.parametrize("module, name", NAMES, ids=[f"{m}.{n}" for m, n in NAMES])
 def test_name(module, name):
     found = faults(module, name)
-    if f"{module}.{name}" in TODO:
-        assert found, f"{module}.{name} is finished: run python tests/test_names.py, which takes it off {TODO_FILE.name}"
-    else:
-        assert not found, f"{module}.{name}:\n" + "\n".join(found)
+    assert not found, f"{module}.{name}:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize(
@@ -232,25 +224,21 @@ def test_the_check_of_examples(doc, fault):
     assert fault in found[0] if fault else not found
 
 
-def test_todo_names_are_public():
-    assert TODO <= {f"{m}.{n}" for m, n in NAMES}
-
-
-def test_examples_of_modules():
-    """A module's docstring needs no example; one that stands there is true."""
-    docs = {n: m.__doc__ for n, m in sorted(sys.modules.items()) if n.startswith("funcgrad") and ">>>" in (m.__doc__ or "")}
+def test_examples_elsewhere():
+    """Modules, methods and the rooms below the faces need no example; one that stands there is true."""
+    shown = {inspect.getdoc(getattr(face(m), n, None)) for m, n in NAMES}
+    docs = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("funcgrad"):
+            for test in doctest.DocTestFinder().find(module):
+                if test.examples and inspect.cleandoc(test.docstring) not in shown:
+                    docs[test.name] = test.docstring
+    assert docs
     assert not {n: found for n, doc in docs.items() if (found := example_faults(doc, n))}
 
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
-    left = []
     for module, name in NAMES:
-        with contextlib.redirect_stdout(io.StringIO()):
-            found = faults(module, name)
-        if module in sys.argv[1:] and found:
+        if module in sys.argv[1:] and (found := faults(module, name)):
             print(f"{module}.{name}:", *found, sep="\n    ")
-        if found and (f"{module}.{name}" in TODO or "--new" in sys.argv):
-            left.append(f"{module}.{name}")
-    TODO_FILE.write_text("".join([f"{n}\n" for n in left]))
-    print(f"{len(left)} of {len(NAMES)} names are not finished")
