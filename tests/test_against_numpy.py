@@ -138,7 +138,7 @@ OTHER_DTYPES = {
     },
     "uint8": {
         "clip(A,-1,1)": "bounds must fit the dtype", "trapezoid(B)": "NumPy overflows", "float_power": "float32 overflows earlier than NumPy's float64",
-        "spacing": "of float32, not float16",
+        "spacing": "of float32, not float16", "i0": "float32 overflows earlier than NumPy's float64",
     },
 }  # fmt: skip
 OTHER_DTYPES["uint8"] |= OTHER_DTYPES["int32"]
