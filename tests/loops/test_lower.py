@@ -16,6 +16,7 @@ from funcgrad.ir.primitive import Primitive
 from funcgrad.loops.compile import compile_program
 from funcgrad.loops.interpreter import run
 from funcgrad.loops.program import Gemm, HostStep
+from funcgrad.loops.templates import burden_of
 from funcgrad.ops.contract import dot_general
 from funcgrad.ops.elementwise import add, exp, mul
 from funcgrad.ops.gathering import gather
@@ -271,3 +272,10 @@ def test_divisors_that_may_be_sizes_share_a_kernel():
     with counters() as c:
         fg.jit(lambda x: x % 30 + x // 31)(x)
     assert c.compiled == 0
+
+
+def test_complex_arithmetic_weighs_what_it_costs_to_compile():
+    """Loops and fused kernels of complex numbers are cut before they take seconds to compile."""
+    c, f = np.dtype(np.complex128), np.dtype(np.float64)
+    assert [burden_of(op, c) > 5 * burden_of(op, f) for op in ("mul", "add", "sub", "select")] == [True] * 4
+    assert burden_of("const", c) == 0 and burden_of("mul", f) == 1
