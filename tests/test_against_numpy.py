@@ -143,6 +143,8 @@ OTHER_DTYPES = {
 }  # fmt: skip
 OTHER_DTYPES["uint8"] |= OTHER_DTYPES["int32"]
 
+REAL = ("scipy.special", "scipy.stats")
+
 NO_DERIVATIVE = {
     "nextafter": "0 by convention, as in JAX", "from_dlpack": "takes no traced values", "hessenberg": "has none, and says so", "schur": "has none, and says so", "rsf2csf": "has none, and says so",
     "qr(TALL,'complete')": "the columns that complete Q are any", "floor_divide(A,C)": "C has a 0", "remainder(A,C)": "C has a 0", "mod(A,C)": "C has a 0",
@@ -199,10 +201,10 @@ def test_operands_that_are_not_contiguous(call):
 @every_call
 def test_dtypes(call, dtype):
     """What NumPy raises for is not looked at. Integers are for the functions of numpy alone, since random integer matrices are singular;
-    scipy.special is of real numbers here."""
+    scipy.special and scipy.stats are of real numbers here."""
     floats = [n for n in call.operands if n in SMOOTH or n == "E"]
     integer = dtype in ("int32", "uint8") and call.peer != "numpy"
-    if not floats or excused(call, OTHER_DTYPES[dtype]) or integer or dtype == "complex128" and call.peer == "scipy.special":
+    if not floats or excused(call, OTHER_DTYPES[dtype]) or integer or dtype == "complex128" and call.peer in REAL:
         return
     operands = {name: OPERANDS[name].astype(dtype) for name in floats}
     try:
