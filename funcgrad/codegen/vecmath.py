@@ -17,9 +17,12 @@ from funcgrad.codegen import (
     math_beta,
     math_complex,
     math_exp,
+    math_faddeeva,
     math_gamma,
     math_integer,
+    math_integrals,
     math_normal,
+    math_owen,
     math_special,
     math_trig,
     math_zeta,
@@ -28,7 +31,8 @@ from funcgrad.codegen import (
 from funcgrad.codegen.target import INT_CODES
 
 MODULES = (
-    math_integer, math_exp, math_trig, math_special, math_zeta, math_gamma, math_beta, math_normal, math_bessel, math_complex,
+    math_integer, math_exp, math_trig, math_special, math_zeta, math_gamma, math_beta, math_normal, math_bessel,
+    math_integrals, math_owen, math_complex, math_faddeeva,
 )  # fmt: skip
 
 

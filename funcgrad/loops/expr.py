@@ -26,13 +26,13 @@ LEAVES = frozenset({"const", "param", "index", "extent", "load", "acc", "carry"}
 UNARY = frozenset(
     "neg abs sign floor ceil round sqrt rsqrt cbrt exp exp2 expm1 log log1p sin cos tan asin acos atan "
     "sinh cosh tanh asinh acosh atanh erf erfc erf_inv lgamma digamma logistic is_finite not "
-    "gamma erfcx ndtri dawsn bessel_i0e bessel_i1e "
+    "gamma erfcx ndtri dawsn bessel_i0e bessel_i1e exp1 expi spence si ci fresnel_s fresnel_c wofz "
     "population_count clz real imag conj".split()
 )
 # div and rem truncate on integers (as C); max and min propagate NaN; shr follows the dtype's sign.
 BINARY = frozenset(
     "add sub mul div rem pow atan2 max min and or xor shl shr shr_logical nextafter complex eq ne lt le gt ge "
-    "igamma igammac betaln zeta".split()
+    "igamma igammac betaln zeta owens_t".split()
 )
 # select(c, x, y) is x where c holds; cast converts the value and bitcast the bits, both to `dtype`;
 # check(i, n) [check number] is i when 0 <= i < n, otherwise it records an IndexError and is 0;

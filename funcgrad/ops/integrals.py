@@ -32,7 +32,7 @@ def integral(name: str, slope: Callable[[Any], Any], samples: Any, doc: str, num
         dtypes=dt.FLOATS,
         numpy=via_float32(numpy or (lambda x: getattr(special, name)(x))),
         jvp=[lambda t, out, x: mul(t, slope(x))],
-        loop=Host(),
+        loop=lambda b, x: getattr(b, name)(x),
         samples=samples,
         doc=doc,
     )
@@ -144,7 +144,7 @@ owens_t = elementwise(
     dtypes=dt.FLOATS,
     numpy=via_float32(lambda h, a: special.owens_t(h, a)),
     jvp=[_owens_jvp_h, _owens_jvp_a],
-    loop=Host(),
+    loop=lambda b, h, a: b.owens_t(h, a),
     samples=uniform(-2, 2),
     doc="the probability of x > h and 0 < y < a x for independent standard normal x, y",
 )
@@ -165,7 +165,7 @@ wofz = elementwise(
     dtypes=dt.COMPLEXES,
     numpy=lambda z: special.wofz(z),
     jvp=[_wofz_jvp],
-    loop=Host(),
+    loop=lambda b, z: b.wofz(z),
     samples=uniform(-2, 2),
     doc="exp(-z^2) erfc(-i z)",
 )
