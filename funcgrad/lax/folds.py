@@ -254,11 +254,11 @@ def reduce_window(
 ) -> Any:  # fmt: skip
     """The fold of every window that slides over an array by an associative, commutative function: pooling.
 
-    operand: an array, or a pytree of arrays of one shape; init_value: the same tree of scalars, which also pad. They are meant to
-    be the neutral elements of the function; any other start is folded in once for a window and once for each padded place in it.
-    computation(x, y): of two such trees of scalars. window_dimensions, window_strides: for each axis, 1 where no window slides
-    (strides: 1 by default). padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis. base_dilation, window_dilation:
-    the distances between the elements of the array, and between the places of a window. Returns: an element for each window.
+    operand: an array, or a pytree of arrays of one shape; init_value: the same tree of scalars, meant to be the neutral elements
+    of the function; any other start is folded in once for each window. Places that pad are left out. computation(x, y): of two
+    such trees of scalars. window_dimensions, window_strides: for each axis, 1 where no window slides (strides: 1 by default).
+    padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis. base_dilation, window_dilation: the distances between
+    the elements of the array, and between the places of a window. Returns: an element for each window.
 
     Sums, products, maxima and minima are differentiable in both modes, at every order, as is any computation of differentiable
     functions. The cotangent of a maximum goes to the first place that attains it.
@@ -288,18 +288,39 @@ def reduce_window(
     monoid = f.monoid()
     if monoid is not None and monoid.widened and dtypes[0] in NARROW:
         f = f._replace(xs=[cast(f.xs[0], dt.float32)], starts=[cast(f.starts[0], dt.float32)])
-    xs = f.xs
-    if any([c != (0, 0, 0) for c in config]):
-        xs = [ops.pad(x, s, padding_config=config) for x, s in zip(f.xs, f.starts, strict=True)]
+    geometry = (window, strides, dilation)
     if monoid is None:
-        outs = _window.fold_windows(tuple(xs), lambda a, b, by: tuple(f.combine(a, b)), window, strides, dilation)
-        outs = f.combine([_joined(s, x) for s, x in zip(f.starts, outs, strict=True)], outs)
+        return tree_unflatten(tree, _fold_present(f, config, geometry))
+    x, d = f.xs[0], f.xs[0].dtype
+    x = ops.pad(x, monoid.neutral(d), padding_config=config) if _pads(config) else x
+    if monoid.sliding is not None:
+        out = monoid.sliding(x, window=window, strides=strides, dilation=dilation)
     else:
-        combine = monoid.combine
-        if monoid.sliding is not None:
-            out = monoid.sliding(xs[0], window=window, strides=strides, dilation=dilation)
-        else:
-            (out,) = _window.fold_windows((xs[0],), lambda a, b, by: (combine(a[0], b[0]),), window, strides, dilation)
-        neutral = _is_neutral(f.starts[0], monoid, xs[0].dtype)
-        outs = [cast(out if neutral else combine(_joined(f.starts[0], out), out), dtypes[0])]
-    return tree_unflatten(tree, outs)
+        (out,) = _window.fold_windows((x,), lambda a, b, by: (monoid.combine(a[0], b[0]),), *geometry)
+    if not _is_neutral(f.starts[0], monoid, d):
+        out = monoid.combine(_joined(f.starts[0], out), out)
+    return tree_unflatten(tree, [cast(out, dtypes[0])])
+
+
+def _pads(config: Sequence[tuple[int, int, int]]) -> bool:
+    return any([c != (0, 0, 0) for c in config])
+
+
+def _fold_present(f: Fold, config: Any, geometry: Any) -> list[Any]:
+    """The fold by a function without a known neutral element: what pads is left out."""
+    start = lambda outs: [_joined(s, x) for s, x in zip(f.starts, outs, strict=True)]
+    if not _pads(config):
+        outs = list(_window.fold_windows(tuple(f.xs), lambda a, b, by: tuple(f.combine(a, b)), *geometry))
+        return f.combine(start(outs), outs)
+    xs = [ops.pad(x, s, padding_config=config) for x, s in zip(f.xs, f.starts, strict=True)]
+    there = ops.pad(ops.full(f.xs[0].shape, np.True_), np.False_, padding_config=config)
+
+    def combine(a: tuple[Any, ...], b: tuple[Any, ...], by: int) -> tuple[Any, ...]:
+        (*x, p), (*y, q) = a, b
+        both = f.combine(x, y)
+        kept = [ew.select_n(q, u, ew.select_n(p, v, w)) for u, v, w in zip(x, y, both, strict=True)]
+        return *kept, ew.or_(p, q)
+
+    *outs, there = _window.fold_windows((*xs, there), combine, *geometry)
+    first = start(outs)
+    return [ew.select_n(there, s, o) for s, o in zip(first, f.combine(first, outs), strict=True)]
