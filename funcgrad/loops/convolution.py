@@ -46,7 +46,8 @@ def convolution(graph: Graph, x: Strided, y: Strided, params: dict[str, Any], sh
     left = left.split("n" if params["batch_group_count"] > 1 else "c", groups, "g")
     right = Named(y.transpose([*rhs_spec[:2], *[rhs_spec[2 + i] for i in spatial]]), ("o", "c", *numbered("k", axes)))
     right = right.split("o", groups, "g")
-    out = _without_gaps(graph, left, right, axes, dtype)
+    features_last = not axes or out_spec[1] > max(out_spec[2:])
+    out = _without_gaps(graph, left, right, axes, dtype, features_last)
     # The groups' out features side by side, then the axes in the caller's places.
     places = numbered("p", axes)
     v = out.order(["n", *places, "g", "o"]).v
@@ -67,8 +68,8 @@ def _cast(graph: Graph, v: Strided, dtype: np.dtype) -> Strided:
 # --- gaps -------------------------------------------------------------------------------------------------------------
 
 
-def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
-    """The result with axes n, p0 ..., g, o in some order."""
+def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, features_last: bool) -> Named:
+    """The result with axes n, p0 ..., g, o in some order; the features last where that costs nothing, if this is wished."""
     sizes = {"n": x.extent("n"), "g": x.extent("g"), "o": y.extent("o")}
     sizes |= {f"p{i}": a.places for i, a in enumerate(axes)}
     names = ["n", *numbered("p", axes), "g", "o"]
@@ -76,7 +77,7 @@ def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.
     if 0 in shape or 0 in y.v.shape or 0 in x.v.shape:
         return zeros(graph, shape, names, dtype)
     if not any([a.gap > 1 for a in axes]):
-        return _dense(graph, x, y, axes, dtype)
+        return _dense(graph, x, y, axes, dtype, features_last)
     # Place p meets tap k where p + k * dilation - low is a multiple of the gap: for each residue of p, every so manieth tap.
     choices = [_residues(a, x.extent(f"s{i}")) for i, a in enumerate(axes)]
     parts = []
@@ -85,7 +86,7 @@ def _without_gaps(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.
         for i, r in enumerate(chosen):
             taps = taps.cut(f"k{i}", r.first, axes[i].taps, r.every)
             where.append((f"p{i}", r.start, axes[i].places, r.step))
-        part = _dense(graph, x, taps, [r.axis for r in chosen], dtype)
+        part = _dense(graph, x, taps, [r.axis for r in chosen], dtype, features_last)
         parts.append((lambda v, where=where: v.cuts(where), part))
     complete = all([sum([r.axis.places for r in rs]) == a.places for rs, a in zip(choices, axes, strict=True)])
     return assembled(graph, x.grown(sizes, names), dtype, not complete, parts)
@@ -122,20 +123,21 @@ def _residues(a: Axis, n: int) -> list[_Residue]:
 # --- the choice ------------------------------------------------------------------------------------------------------
 
 
-def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
+def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, features_last: bool) -> Named:
     """Windows of one operand times another; all gaps that are left are filled with zeros."""
     o, c, n, g = y.extent("o"), y.extent("c"), x.extent("n"), x.extent("g")
     if dtype not in BLAS_DTYPES or o == 1 or (g > 1 and c == 1):
         order = sorted(x.names, key=lambda a: -abs(x.stride(a)))
         return ways.direct(graph, _padded(graph, x, axes, order), y, axes, dtype)
     if all([a.taps == a.stride == a.gap == 1 and not a.low and a.span <= x.extent(f"s{i}") for i, a in enumerate(axes)]):
-        return ways.pointwise(graph, x, y, axes, dtype)
+        return ways.pointwise(graph, x, y, axes, dtype, features_last)
     spatial = numbered("s", axes)
     last = axes[-1]
-    channel = min("cn", key=lambda a: (x.extent(a) == 1, abs(x.stride(a)), a == "n"))
-    if x.stride(spatial[-1]) == 1 and x.extent(spatial[-1]) > 1 and x.extent(channel) < SMALL_CHANNEL:
+    near = "c" if x.stride("c") <= x.stride("n") else "n"
+    if x.stride(spatial[-1]) == 1 and x.extent(spatial[-1]) > 1 and x.extent(near) < SMALL_CHANNEL:
         x = _padded(graph, x, axes, ["n", "g", "c", *spatial])
-        return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.patches(graph, x, y, axes, dtype, channel, True))
+        return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.planes(graph, x, y, axes, dtype, features_last))
+    channel = near if x.extent(near) > 1 else "n" if near == "c" else "c"
     order = ["g", "n", *spatial, "c"] if channel == "c" else ["c", *spatial, "g", "n"]
     x = _padded(graph, x, axes, order)
     if x.stride(channel) != 1:
@@ -146,7 +148,7 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) 
     many = channel == "n" or n * prod([b.places for b in axes[:-1]]) >= ways.FEWEST_ROWS
     if overlap and many and last.dilation == 1 and x.extent(channel) * 2 >= SMALL_CHANNEL:
         return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.strips(graph, x, y, axes, dtype, channel))
-    return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.patches(graph, x, y, axes, dtype, channel, False))
+    return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.patches(graph, x, y, axes, dtype, channel))
 
 
 def _padded(graph: Graph, x: Named, axes: list[Axis], order: Sequence[str]) -> Named:

@@ -108,21 +108,29 @@ def _repeated(graph: Graph, x: Named, y: Named, kept: list[str]) -> Named:
     return copied(graph, y, [*[a for a in y.names if a not in (before, unit)], before, unit])
 
 
-def patches(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, channel: str, planar: bool) -> Named:
-    """All windows side by side. Planar ones have runs along the last spatial axis, others along the channel."""
+def patches(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, channel: str) -> Named:
+    """All windows side by side, copied by runs along the channel."""
     x = windows(x, axes, range(len(axes)))
     places, taps = numbered("p", axes), numbered("k", axes)
-    if planar and axes[-1].places >= axes[-1].taps:  # an image at a time
-        x = copied(graph, x, ["n", "g", "c", *taps, *places])
-        return _contract(graph, x, y, ["c", *taps], places, ["n", "g"], ["n", "g", "o", *places], dtype)
-    if planar:
-        x = copied(graph, x, ["g", "n", *places, "c", *taps])
-        return _contract(graph, x, y, ["c", *taps], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
     if channel == "c":
         x = copied(graph, x, ["g", "n", *places, *taps, "c"])
         return _contract(graph, x, y, [*taps, "c"], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
     x = copied(graph, x, ["g", "c", *taps, *places, "n"])
     return _contract(graph, x, y, ["c", *taps], [*places, "n"], ["g"], [*places, "n", "g", "o"], dtype)
+
+
+def planes(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, features_last: bool) -> Named:
+    """All windows, copied by runs along the last spatial axis: of few features, each a plane."""
+    x = windows(x, axes, range(len(axes)))
+    places, taps = numbered("p", axes), numbered("k", axes)
+    if axes[-1].places < axes[-1].taps:
+        x = copied(graph, x, ["g", "n", *places, "c", *taps])
+        return _contract(graph, x, y, ["c", *taps], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
+    if features_last:
+        x = copied(graph, x, ["g", "c", *taps, "n", *places])
+        return _contract(graph, x, y, ["c", *taps], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
+    x = copied(graph, x, ["n", "g", "c", *taps, *places])  # an image at a time, so that features come out as planes
+    return _contract(graph, x, y, ["c", *taps], places, ["n", "g"], ["n", "g", "o", *places], dtype)
 
 
 def strips(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, channel: str) -> Named:
@@ -198,15 +206,15 @@ def in_place(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype
     return Named(Strided(out, 0, shape, tuple([1 if a == "o" else to[a] for a in names])), names)
 
 
-def pointwise(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
+def pointwise(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, features_last: bool) -> Named:
     """Windows of one element, each element one of them: a product of the operands as they lie."""
-    spatial, places = numbered("s", axes), numbered("p", axes)
+    places = numbered("p", axes)
     for i, a in enumerate(axes):
         x = x.cut(f"s{i}", 0, a.places)
     x = windows(x, axes, range(len(axes)))
     rows = x.order(["n", *places]).v
     if reshape_strides(rows.shape, rows.strides, (prod(rows.shape),)) is None:
-        wish = ["n", "g", "o", *places] if spatial and x.stride("c") != 1 else ["n", *places, "g", "o"]
+        wish = ["n", *places, "g", "o"] if features_last else ["n", "g", "o", *places]
         return _contract(graph, x, y, ["c", *numbered("k", axes)], places, ["n", "g"], wish, dtype)
     return _contract(graph, x, y, ["c", *numbered("k", axes)], ["n", *places], ["g"], ["n", *places, "g", "o"], dtype)
 
