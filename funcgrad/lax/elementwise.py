@@ -267,7 +267,7 @@ def pow(x: Any, y: Any) -> Any:
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """x between min and max, which have its shape or are scalars: `min(max(x, low), high)`. All are of one real or bool dtype.
+    """x between min and max, which have its shape or are scalars: `min(max(x, low), high)`. All are of one dtype.
 
     >>> lax.clamp(-1.0, fnp.array([-7.0, 0.5, 3.0]), fnp.array([1.0, 1.0, 2.0]))
     Array([-1. ,  0.5,  2. ], dtype=float32)
@@ -284,7 +284,8 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
                 )
             )
     low, v, high = [broadcast_value(b, shape) if isinstance(b, Value) else b for b in (low, v, high)]
-    return ew.min(ew.max(low, v), high) if aval_of(v).dtype == dt.bool_ else ew.clamp(low, v, high)
+    ordered = aval_of(v).dtype in dt.COMPLEXES | dt.BOOLS
+    return ew.min(ew.max(low, v), high) if ordered else ew.clamp(low, v, high)
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:

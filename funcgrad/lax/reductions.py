@@ -5,6 +5,7 @@ from typing import Any
 from funcgrad.core import dtypes as dt
 from funcgrad.lax._table import no_sharding, value
 from funcgrad.numpy._axes import axes_of, axis_of
+from funcgrad.numpy._complex_order import extremum
 from funcgrad.ops import cumulative as _cumulative
 from funcgrad.ops import reduce as _reduce
 
@@ -19,6 +20,8 @@ __all__ = [
 
 def _reduction(name: str, op: Any, x: Any, axes: Any) -> Any:
     v = value(name, x)
+    if v.dtype in dt.COMPLEXES and op in (_reduce.reduce_max, _reduce.reduce_min):
+        op = extremum(op)
     return op(v, axes=axes_of(tuple(axes), v.ndim, f"lax.{name}", "axes"))
 
 
@@ -44,7 +47,7 @@ def reduce_prod(operand: Any, axes: Any) -> Any:
 
 
 def reduce_max(operand: Any, axes: Any) -> Any:
-    """The largest element along these axes; of none the least number of the dtype. NaN wins.
+    """The largest element along these axes; of none the least number of the dtype. NaN wins; complex numbers as in `fnp.max`.
 
     >>> lax.reduce_max(fnp.array([[1, 5], [3, 4]]), (0,))
     Array([3, 5], dtype=int64)
@@ -55,7 +58,7 @@ def reduce_max(operand: Any, axes: Any) -> Any:
 
 
 def reduce_min(operand: Any, axes: Any) -> Any:
-    """The smallest element along these axes; of none the greatest number of the dtype. NaN wins.
+    """The smallest element along these axes; of none the greatest number of the dtype. NaN wins; complex as in `fnp.max`.
 
     >>> lax.reduce_min(fnp.array([[1, 5], [3, 4]]), (0,))
     Array([1, 4], dtype=int64)

@@ -151,3 +151,9 @@ def test_extents_of_one_and_kinds():
         lax.reciprocal(2)
     b = np.array([True, False])
     assert lax.clamp(False, b, b[::-1]).tolist() == [False, False] and lax.clamp(True, b, True).tolist() == [True, True]
+
+
+def test_complex_numbers_in_order():
+    z = np.array([[1 + 2j, 1 - 1j], [0.5 + 9j, 1 + 2j]])
+    assert lax.reduce_max(z, (0,)).tolist() == [1 + 2j, 1 + 2j] and lax.reduce_min(z, (0, 1)) == 0.5 + 9j
+    assert lax.clamp(1 + 0j, z, 1 + 1j).tolist() == [[1 + 1j, 1 + 0j], [1 + 0j, 1 + 1j]]
