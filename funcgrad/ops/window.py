@@ -25,11 +25,11 @@ from funcgrad.ops._family import NOT_DIFFERENTIABLE, add, broadcast_in_dim, chec
 from funcgrad.ops._indexing import GatherDimensionNumbers
 from funcgrad.ops._samples import NARROW, uniform
 from funcgrad.ops.arithmetic import div, max_, min_, mul, rem
-from funcgrad.ops.bitwise import and_, not_
+from funcgrad.ops.bitwise import and_, not_, or_
 from funcgrad.ops.compare import eq, ge, le, ne
 from funcgrad.ops.convert import convert
 from funcgrad.ops.gathering import gather
-from funcgrad.ops.reduce import reduce_max, reduce_min
+from funcgrad.ops.reduce import reduce_max, reduce_min, spread
 from funcgrad.ops.select import select_n
 from funcgrad.ops.shape import full, iota, pad, slice_
 from funcgrad.trace.interpreter import Operator
@@ -231,7 +231,9 @@ def _sum_transpose(ct: Any, aval: ShapedArray, *, window: Ints, strides: Ints, d
     zero, counts = aval_of(ct).dtype.type(0), aval_of(ct).shape
     if 0 in counts:
         return zeros(shaped(aval.shape, aval_of(ct).dtype))
-    sides = list(zip(aval.shape, counts, window, strides, dilation, strict=True))
+    # Of one window along an axis there is no step.
+    steps = [w if m == 1 else s for m, w, s in zip(counts, window, strides, strict=True)]
+    sides = list(zip(aval.shape, counts, window, steps, dilation, strict=True))
     if all(w == 1 or (d == 1 and w <= s) for _, _, w, s, d in sides):  # in one at most: it is repeated
         split, dims, config, ends = [], [], [], []
         for n, m, w, s, _ in sides:
@@ -295,18 +297,22 @@ def _operator(name: str, numpy: Callable[..., Any], jvp: Callable[..., Any], inl
     return op
 
 
+def _numbers(shape: Ints, inner: Ints) -> Any:
+    """The number of each place in its window, for tiles whose places are along the axes `inner`."""
+    number, apart = full(shape, np.int32(0)), 1
+    for axis in reversed(inner):
+        number = add(number, mul(iota(dtype=dt.int32, shape=shape, dimension=axis), np.int32(apart)))
+        apart *= shape[axis]
+    return number
+
+
 def _pick(x: Any, taps: Any, window: Ints, strides: Ints, dilation: Ints) -> Any:
     """From every window the element at the place that `taps` numbers."""
     tiles = _tiles(x, window, strides, dilation)
     if tiles is not None:  # a pass over all elements, whose transpose is one too
         blocks, inner = tiles
         shape = aval_of(blocks).shape
-        dims = tuple([i for i in range(len(shape)) if i not in inner])
-        number, apart = full(shape, np.int32(0)), 1
-        for axis in reversed(inner):
-            number = add(number, mul(iota(dtype=dt.int32, shape=shape, dimension=axis), np.int32(apart)))
-            apart *= shape[axis]
-        here = eq(number, broadcast_in_dim(taps, shape=shape, dims=dims))
+        here = eq(_numbers(shape, inner), spread(taps, shape, inner))
         return reduce_sum(select_n(here, aval_of(x).dtype.type(0), blocks), axes=inner)
     shape, counts = aval_of(x).shape, aval_of(taps).shape
     rest, flat, apart = convert(taps, dt.int64), full(counts, np.int64(0)), 1
@@ -348,7 +354,7 @@ def _extremum(name: str, ufunc: np.ufunc, fold: Any, whole: Any, arg: Operator, 
     return op
 
 
-def _arg(name: str, find: Callable[..., Any], no_better: Any, doc: str) -> Operator:
+def _arg(name: str, find: Callable[..., Any], no_better: Any, whole: Any, doc: str) -> Operator:
     def numpy(x: np.ndarray, window: Ints, strides: Ints, dilation: Ints) -> np.ndarray:
         x = x.astype(np.float32) if x.dtype in NARROW else x
         windows = _windows_numpy(x, window, strides, dilation)
@@ -361,6 +367,12 @@ def _arg(name: str, find: Callable[..., Any], no_better: Any, doc: str) -> Opera
         return select_n(better, x, y), select_n(better, p, add(q, np.int32(by)))
 
     def inline(x: Any, **params: Ints) -> Any:
+        tiles = _tiles(x, **params) if prod(params["window"]) > WRITTEN_OUT else None
+        if tiles is not None:
+            blocks, inner = tiles
+            shape = aval_of(blocks).shape
+            attains = or_(eq(blocks, spread(whole(blocks, axes=inner), shape, inner)), ne(blocks, blocks))
+            return reduce_min(select_n(attains, np.int32(np.iinfo(np.int32).max), _numbers(shape, inner)), axes=inner)
         return fold_windows((x, full(aval_of(x).shape, np.int32(0))), combine, **params)[1]
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
@@ -370,9 +382,8 @@ def _arg(name: str, find: Callable[..., Any], no_better: Any, doc: str) -> Opera
     return op
 
 
-window_argmax = _arg(
-    "window_argmax", np.argmax, le, "the place (its number in row-major order) of the first largest element of every window"
-)
-window_argmin = _arg("window_argmin", np.argmin, ge, "the place of the first smallest element of every window")
+_PLACE = "the place (its number in row-major order) of the first"
+window_argmax = _arg("window_argmax", np.argmax, le, reduce_max, f"{_PLACE} largest element of every window")
+window_argmin = _arg("window_argmin", np.argmin, ge, reduce_min, f"{_PLACE} smallest element of every window")
 window_max = _extremum("window_max", np.maximum, max_, reduce_max, window_argmax, "the largest element of every window")
 window_min = _extremum("window_min", np.minimum, min_, reduce_min, window_argmin, "the smallest element of every window")

@@ -130,6 +130,22 @@ def test_ties_nan_and_infinities():
     np.testing.assert_array_equal(np.asarray(fg.jit(fg.grad(lambda y: f(y)[0]))(y)), [0, 1, 0, 0, 0, 0])
 
 
+@pytest.mark.parametrize("shape,window,strides", [((5, 7), (5, 7), (1, 1)), ((10, 12), (5, 4), (5, 4)), ((40,), (20,), (9,))])
+@pytest.mark.parametrize("computation,start,find", [(lax.max, -np.inf, np.argmax), (lax.min, np.inf, np.argmin)])
+def test_large_windows_choose_the_first_of_equals_and_of_nans(shape, window, strides, computation, start, find):
+    x = RNG.integers(0, 4, shape).astype(float)
+    f = lambda x: lax.reduce_window(x, start, computation, window, strides)
+    grads = [fg.grad(lambda x: f(x).sum()), fg.jit(fg.grad(lambda x: f(x).sum()))]
+    for values in (x, np.where(RNG.random(shape) < 0.05, np.nan, x), np.full(shape, np.nan)):
+        want = np.zeros(shape)
+        for place in np.ndindex(*f(values).shape):
+            block = values[tuple(slice(p * s, p * s + w) for p, s, w in zip(place, strides, window))]
+            k = np.unravel_index(find(block), block.shape)
+            want[tuple(p * s + i for p, s, i in zip(place, strides, k))] += 1
+        for g in grads:
+            np.testing.assert_array_equal(np.asarray(g(values)), want)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float16", "bfloat16", "complex64"])
 def test_dtypes(dtype):
     x = fnp.asarray(np.arange(24).reshape(4, 6) % 7).astype(dtype)
