@@ -103,7 +103,7 @@ def _collapse(steps: list[tuple[int, int, int, int]]) -> tuple[tuple[int, int, i
     return tuple(out)
 
 
-def _orient(rows: int, cols: int, row_step: int, col_step: int) -> tuple[bool, int] | None:
+def orient(rows: int, cols: int, row_step: int, col_step: int) -> tuple[bool, int] | None:
     """(transposed, leading dimension) by which BLAS reads a rows x cols matrix with these strides."""
     if (col_step == 1 or cols == 1) and (rows == 1 or row_step >= cols):
         return False, row_step if rows > 1 else cols
@@ -121,7 +121,7 @@ def _operand(v: Strided, batch: list[int], rows: list[int], cols: list[int]) -> 
     col = reshape_strides(v.shape[nr:], v.strides[nr:], (k,))
     found = None
     if row is not None and col is not None and min(v.strides[:nb], default=0) >= 0:
-        found = _orient(m, k, row[0], col[0])
+        found = orient(m, k, row[0], col[0])
     if found is None:
         v = v.node.graph.copy(v)
         found = (False, k)

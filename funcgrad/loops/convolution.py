@@ -144,6 +144,8 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, 
         x = copied(graph, x, order)
     if channel == "c" and (rows := ways.rows_of(x, axes)) is not None:
         return ways.in_place(graph, x, y, axes, dtype, rows)
+    if channel == "n" and axes[0].dilation == 1 and n * 2 >= SMALL_CHANNEL and prod([a.taps for a in axes]) >= ways.MANY_TAPS:
+        return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.strips_of_batches(graph, x, y, axes, dtype))
     overlap = last.places > 1 if channel == "n" else last.taps > last.stride
     many = channel == "n" or n * prod([b.places for b in axes[:-1]]) >= ways.FEWEST_ROWS
     if overlap and many and last.dilation == 1 and x.extent(channel) * 2 >= SMALL_CHANNEL:

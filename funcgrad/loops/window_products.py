@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from funcgrad.loops.contract import Contraction, dot_general, reduce_node
+from funcgrad.loops.contract import Contraction, dot_general, orient, reduce_node
 from funcgrad.loops.graph import Graph, Node, Ref
 from funcgrad.loops.named import Named, copied
 from funcgrad.loops.templates import fold_template, mul_template
@@ -29,6 +29,7 @@ from funcgrad.loops.views import Strided, reshape_strides
 
 FEWEST_ROWS = 128  # of a product along a strip
 FEWEST_TERMS = 96  # of a product in place: shorter ones are mostly overhead
+MANY_TAPS = 256  # of a window, for a product each of their own
 MOST_GAPS = 1.2  # rows in place by rows wanted
 FEW_TAPS = 9  # of a sum that is written out
 MOST_REPEATED = 1 << 15  # elements
@@ -151,6 +152,44 @@ def strips(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, 
     return _contract(graph, x, y, summed, rows, [f"p{last}", "g"], wish, dtype)
 
 
+def strips_of_batches(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype) -> Named:
+    """As `strips`, of many taps and a channel that is the batch: windows along all spatial axes but the first are copied out, so
+    that the taps of one feature are rows next to each other, as they are in y. The products for all features are added up."""
+    x = windows(x, axes, range(1, len(axes))).cut("s0", 0, axes[0].span)
+    places, taps = numbered("p", axes)[1:], numbered("k", axes)
+    if len(axes) > 1:
+        x = copied(graph, x, ["g", "c", "s0", *taps[1:], *places, "n"])
+    x, y = windows(x, axes, [0]), _matrices(graph, y, taps)
+    parts = _parts(x.extent("c"))
+    x, y = x.split("c", parts, "q"), y.split("c", parts, "q")
+    rows, o = [*places, "n"], y.extent("o")
+    (m, step_m), (k, step_k), (_, step_y) = _merged(x, rows), _merged(x, taps), _merged(y, taps)
+    a, b = orient(m, k, step_m, step_k), orient(k, o, step_y, y.stride("o"))
+    assert a is not None and b is not None
+    batch = ["q", "p0", "g"]
+    out = Node(graph, "dot", (*[x.extent(i) for i in batch], m, o), dtype)
+    out.args = (Ref(x.v.node, x.v.offset, x.v.strides), Ref(y.v.node, y.v.offset, y.v.strides))
+    x.v.node.must = y.v.node.must = out.must = True
+    moves = [(x.extent(i), x.stride(i), y.stride(i) if i in y.names else 0, s) for i, s in zip(batch, out.strides, strict=False)]
+    moves.append((x.extent("c"), x.stride("c"), y.stride("c"), 0))
+    out.call = Contraction(a[0], b[0], m, o, k, a[1], b[1], o, tuple([move for move in moves if move[0] > 1]))
+    names = (*batch, *rows, "o")
+    v = out.view().reshape([o if i == "o" else x.extent(i) for i in names])
+    if parts > 1:
+        v = reduce_node(graph, v, (0,), "add", dtype)
+        return Named(v, names[1:])
+    return Named(v, names).cut("q", 0, 1).order(names[1:])
+
+
+def _merged(x: Named, names: Sequence[str]) -> tuple[int, int]:
+    """Extent and stride of axes that are one."""
+    v = x.order(names).v
+    n = prod(v.shape)
+    strides = reshape_strides(v.shape, v.strides, (n,))
+    assert strides is not None
+    return n, strides[0]
+
+
 class Rows(NamedTuple):
     """Places that are rows of one product: `step` elements apart, and of how many rows each axis takes a step."""
 
@@ -183,11 +222,9 @@ def in_place(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype
     last, o = len(axes) - 1, y.extent("o")
     run = [f"k{last}", "c"]
     y = _matrices(graph, y, run)
-    inner = y.order(run).v
-    merged = reshape_strides(inner.shape, inner.strides, (prod(inner.shape),))
-    assert merged is not None
-    k, to_o = prod(inner.shape), y.stride("o")
-    trans_b, ldb = (False, merged[0]) if to_o == 1 or o == 1 else (True, to_o)
+    k, step = _merged(y, run)
+    b = orient(k, o, step, y.stride("o"))
+    assert b is not None
     extents = {"n": x.extent("n"), "g": x.extent("g")} | {f"p{i}": a.places for i, a in enumerate(axes)}
     moves = {"n": x.stride("n"), "g": x.stride("g")} | {f"p{i}": a.stride * x.stride(f"s{i}") for i, a in enumerate(axes)}
     out = Node(graph, "dot", (*[extents[a] for a in rows.outer], rows.number, extents[f"p{last}"], extents["g"], o), dtype)
@@ -198,7 +235,7 @@ def in_place(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype
     batch = [(extents[a], moves[a], y.stride("g") if a == "g" else 0, to[a]) for a in ("g", *rows.outer, f"p{last}")]
     batch += [(a.taps, a.dilation * x.stride(f"s{i}"), y.stride(f"k{i}"), 0) for i, a in enumerate(axes[:-1])]
     out.call = Contraction(
-        False, trans_b, rows.number, o, k, rows.step, max(ldb, 1), out.strides[count], tuple([b for b in batch if b[0] > 1])
+        False, b[0], rows.number, o, k, rows.step, b[1], out.strides[count], tuple([axis for axis in batch if axis[0] > 1])
     )
     to |= {a: steps * out.strides[count] for a, steps in rows.counts.items()}
     names = (*rows.outer, *rows.counts, f"p{last}", "g", "o")

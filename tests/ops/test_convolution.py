@@ -106,7 +106,7 @@ def test_eager_is_the_sum(case):
 LIMITS = [
     {},
     {"FEWEST_ROWS": 1, "FEWEST_TERMS": 10**9, "SMALL_CHANNEL": 1, "LONG_SUM": 1},  # strips wherever they can be
-    {"FEWEST_ROWS": 1, "FEWEST_TERMS": 1, "SMALL_CHANNEL": 1, "MOST_GAPS": 9},  # in place wherever it can be
+    {"FEWEST_ROWS": 1, "FEWEST_TERMS": 1, "SMALL_CHANNEL": 1, "MOST_GAPS": 9, "MANY_TAPS": 1},  # in place wherever it can be
     {
         "FEWEST_ROWS": 10**9,
         "FEWEST_TERMS": 10**9,
@@ -329,5 +329,13 @@ def test_products_are_few():
     assert names == ["Gemm"] and product.m == 8 * 28 * 28
     names, (product,) = steps((8, 64, 28, 28), (32, 64, 1, 1))
     assert names == ["Gemm"] and product.batch[0][0] == 8
+    # The gradient by a kernel: windows of the input along one axis, the images' gradients as they lie.
+    back = dict(specs=((3, 0, 1, 2), (3, 0, 1, 2), (2, 3, 0, 1)))
+    names, (product,) = steps((8, 30, 30, 64), (8, 28, 28, 32), **back)
+    assert names == ["KernelStep", "Gemm", "KernelStep"] and (product.m, product.k, product.points()) == (
+        3 * 64,
+        28 * 28,
+        (3 * 8, 1),
+    )
     names, products = steps((8, 28, 28, 64), (3, 3, 1, 64), specs=NHWC, features=64)
     assert names == ["KernelStep", "KernelStep"] and not products  # the kernel's taps for a whole row
