@@ -8,9 +8,9 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value
-from funcgrad.numpy.index import read_with
 from funcgrad.numpy.structure import cut, ravel, reshape, swapaxes
 from funcgrad.ops import elementwise as ew
+from funcgrad.ops import rolling
 from funcgrad.ops import shape as ops
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
@@ -110,13 +110,10 @@ def _roll_one(x: Value, shift: Any, axis: int) -> Any:
     if n == 0:
         return x
     if isinstance(shift, Tracer) and shift.concrete() is None:
-        places = ops.iota(dtype=dt.int64, shape=(n,), dimension=0)
-        back = broadcast_value(ew.convert(shift, dt.int64), (n,))
-        return read_with(x, (slice(None),) * axis + (ew.sub(places, back),), "wrap", None)
+        places = ew.rem(ew.convert(shift, dt.int64), np.int64(n))  # between -n and n
+        return rolling.roll(x, ew.rem(ew.sub(np.int64(n), places), np.int64(n)), axis=axis)
     k = -static_int(shift, "roll", "shift") % n
-    if k == 0:
-        return x
-    return ops.concatenate(cut(x, axis, k, n), cut(x, axis, 0, k), dimension=axis)
+    return rolling.roll(x, np.int64(k), axis=axis) if k else x
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None, out_sharding: Any = None) -> Any:

@@ -5,6 +5,8 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.test_util import check_grads
+from funcgrad.testing import counters
 
 E = np.zeros((0, 3))
 
@@ -62,3 +64,32 @@ def test_windows_are_rounded_once(name):
 def test_iinfo_of_floats_raises():
     with pytest.raises(TypeError, match=r"fnp.iinfo: got f32"):
         fnp.iinfo(fnp.float32)
+
+
+@pytest.mark.parametrize("shift", [-7, -1, 0, 2, 9])
+@pytest.mark.parametrize("axis", [0, 1, None, (0, 1)])
+def test_roll_by_known_and_computed_numbers(shift, axis):
+    x = np.arange(12.0).reshape(3, 4)
+    want = np.roll(x, shift, axis)
+    for got in (
+        fnp.roll(x, shift, axis),
+        fg.jit(lambda x: fnp.roll(x, shift, axis))(x),
+        fg.jit(lambda x, s: fnp.roll(x, s, axis))(x, shift),
+    ):
+        np.testing.assert_array_equal(got, want)
+    f = lambda x, s: fnp.roll(x, s, 0) ** 2 * fnp.roll(x, -1, 0)
+    check_grads(lambda x: f(x, shift), (x,), order=2)
+    check_grads(fg.jit(lambda x: f(x, fnp.where(x[0, 0] < 100, shift, 0))), (x,), order=2, modes=["rev"])
+    many, shifts = np.stack([x, x + 1]), np.array([shift, 1])
+    np.testing.assert_array_equal(fg.jit(fg.vmap(f))(many, shifts), [f(m, int(s)) for m, s in zip(many, shifts, strict=True)])
+
+
+def test_a_stencil_of_rolls_is_one_kernel():
+    x = np.random.default_rng(0).normal(size=(6, 5))
+    f = lambda x: fnp.roll(x, 1, 0) + fnp.roll(x, -1, 0) + fnp.roll(x, 1, 1) + fnp.roll(x, -1, 1) - 4 * x
+    assert len(fg.explain(f)(x).steps) == 1
+    np.testing.assert_allclose(fg.jit(f)(x), sum(np.roll(x, s, a) for s in (1, -1) for a in (0, 1)) - 4 * x, rtol=1e-12)
+    fg.jit(f)(x)
+    with counters() as c:
+        fg.jit(f)(np.zeros((9, 8)))
+    assert c.compiled == 0
