@@ -7,7 +7,7 @@ taken from the other side. core/gamma_integrals.py has the same over arrays.
 
 from funcgrad.codegen.math_exp import exp_f64, expm1_f64, log1p_f64, log_f64
 from funcgrad.codegen.math_gamma import bell_f64, log1p_less_f64, stirling_f64
-from funcgrad.codegen.math_special import digamma_f64, lgamma_f64
+from funcgrad.codegen.math_lgamma import digamma_f64, lgamma_f64
 from funcgrad.codegen.math_zeta import polygamma_f64
 from funcgrad.codegen.words import f32, f64, fabs, fdiv, floor, fma, inf, is_nan, nan, select, sqrt
 

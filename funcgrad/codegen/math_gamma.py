@@ -7,7 +7,8 @@ largest value (Stirling's formula) times exp of what x is away from it. core/gam
 """
 
 from funcgrad.codegen.math_exp import exp_f64, expm1_f64, log1p_f64, log_f64
-from funcgrad.codegen.math_special import digamma_f64, exp_pair_f64, lgamma_f64, lgamma_near_f64, pow_f64
+from funcgrad.codegen.math_lgamma import digamma_f64, lgamma_f64, lgamma_near_f64
+from funcgrad.codegen.math_special import exp_pair_f64, pow_f64
 from funcgrad.codegen.math_trig import sin_f64
 from funcgrad.codegen.math_zeta import polygamma_f64
 from funcgrad.codegen.words import copysign, f32, f64, fabs, fdiv, floor, fma, inf, is_nan, nan, rint, select, sqrt

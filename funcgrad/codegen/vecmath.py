@@ -21,6 +21,7 @@ from funcgrad.codegen import (
     math_gamma,
     math_integer,
     math_integrals,
+    math_lgamma,
     math_normal,
     math_owen,
     math_special,
@@ -31,7 +32,7 @@ from funcgrad.codegen import (
 from funcgrad.codegen.target import INT_CODES
 
 MODULES = (
-    math_integer, math_exp, math_trig, math_special, math_zeta, math_gamma, math_beta, math_normal, math_bessel,
+    math_integer, math_exp, math_trig, math_special, math_lgamma, math_zeta, math_gamma, math_beta, math_normal, math_bessel,
     math_integrals, math_owen, math_complex, math_faddeeva,
 )  # fmt: skip
 

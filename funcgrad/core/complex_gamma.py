@@ -27,8 +27,8 @@ def _zeta(s: int, z: np.ndarray) -> np.ndarray:
     """The sum of (z + k)^-s over k = 0, 1, ..., for a whole s > 1."""
     total = np.zeros_like(z)
     w = z.copy()
-    for _ in range(int(np.clip(12 - z.real.min(initial=12.0), 0, 4096)) + 1):
-        low = (w.real < 10) & (np.abs(w) < 1e3)
+    for _ in range(int(np.clip(12 - np.min(np.real(z), initial=12.0), 0, 4096)) + 1):
+        low = (np.real(w) < 10) & (np.abs(w) < 1e3)
         total = total + np.where(low, w**-s, 0)
         w = np.where(low, w + 1, w)
     total = total + w ** (1 - s) / (s - 1) + w**-s / 2

@@ -28,7 +28,7 @@ def _up(x: Any) -> Any:
     return add(x, like(x, 1))
 
 
-def _hyp1f1_numpy(a: np.ndarray, b: np.ndarray, x: np.ndarray, orders: tuple[int, ...]) -> np.ndarray:
+def _hyp1f1_numpy(a: np.ndarray, b: np.ndarray, x: np.ndarray, orders: tuple[int, int, int]) -> np.ndarray:
     if any(orders):
         return hyp1f1_derivative(a, b, x, orders).astype(x.dtype)
     return via_float32(lambda *xs: special.hyp1f1(*xs))(a, b, x)
@@ -52,7 +52,7 @@ hyp1f1 = elementwise(
 )
 
 
-def _hyp2f1_numpy(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray, orders: tuple[int, ...]) -> np.ndarray:
+def _hyp2f1_numpy(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray, orders: tuple[int, int, int, int]) -> np.ndarray:
     if any(orders):
         return hyp2f1_derivative(a, b, c, x, orders).astype(x.dtype)
     value = np.asarray(via_float32(lambda *xs: special.hyp2f1(*xs))(a, b, c, x))
@@ -61,7 +61,8 @@ def _hyp2f1_numpy(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray, or
     weak = (off < 0.01) & (off > 0) & (x < -0.9) & (x > -100)
     if not weak.any():
         return value
-    better = hyp2f1_derivative(*[np.where(weak, v, 0.5) for v in (a, b, c, x)], (0, 0, 0, 0))
+    p, q, r, y = [np.where(weak, v, 0.5) for v in (a, b, c, x)]
+    better = hyp2f1_derivative(p, q, r, y, (0, 0, 0, 0))
     return np.where(weak & np.isfinite(better), better, value).astype(x.dtype)
 
 

@@ -13,4 +13,9 @@ from funcgrad.scipy.special.integrals import *
 from funcgrad.scipy.special.normal import *
 from funcgrad.scipy.special.series import *
 
-__all__ = sorted([*entropy.__all__, *gammas.__all__, *integrals.__all__, *normal.__all__, *series.__all__])
+__all__ = []
+__all__ += entropy.__all__
+__all__ += gammas.__all__
+__all__ += integrals.__all__
+__all__ += normal.__all__
+__all__ += series.__all__
