@@ -6,7 +6,7 @@ taken from the other side. core/gamma_integrals.py has the same over arrays.
 """
 
 from funcgrad.codegen.math_exp import exp_f64, expm1_f64, log1p_f64, log_f64
-from funcgrad.codegen.math_gamma import bell_f64, log1p_less_f64, stirling_f64
+from funcgrad.codegen.math_gamma import bell_f64, lgamma1p_f64, log1p_less_f64, stirling_f64
 from funcgrad.codegen.math_lgamma import digamma_f64, lgamma_f64
 from funcgrad.codegen.math_zeta import polygamma_f64
 from funcgrad.codegen.words import f32, f64, fabs, fdiv, floor, fma, inf, is_nan, nan, select, sqrt
@@ -94,8 +94,42 @@ def beta_is_below_f64(a, b, x, y):
     return select(below, f64(1.0), f64(0.0))
 
 
+def lgamma_step_f64(a, b):
+    """log Gamma(a + b) - log Gamma(a) for 0 < b < 1, relative to b: by derivatives at a + 1 where b is tiny, else by Stirling's
+    formula."""
+    s = a + f64(1.0)
+    if b < f64(3e-4):
+        second = polygamma_f64(f64(1.0), s)
+        third = polygamma_f64(f64(2.0), s)
+        fourth = polygamma_f64(f64(3.0), s)
+        slope = fma(b, fma(b, f64(0.041666666666666664) * fourth, f64(0.16666666666666666) * third) * b, f64(0.5) * b * second)
+        change = b * (digamma_f64(s) + slope)
+    else:
+        change = f64(0.0)
+        while s < f64(10.0):
+            change = change - log1p_f64(fdiv(b, s))
+            s = s + f64(1.0)
+        large = fma(s - f64(0.5), log1p_f64(fdiv(b, s)), b * log_f64(s + b) - b)
+        change = change + large + (stirling_f64(s + b) - stirling_f64(s))
+    return change - log1p_f64(fdiv(b, a))
+
+
+def small_betainc_f64(a, b, y):
+    """I_x(a, b) for b < 1, y = 1 - x < 1/2 and a y < 1.5, which is small with b: 1 - y^b Gamma(a + b) / (Gamma(a) Gamma(b + 1))
+    by expm1, and the other terms of the series in y (DLMF 8.17.7)."""
+    term = f64(1.0)
+    total = f64(0.0)
+    k = f64(0.0)
+    while (fabs(term) > f64(1e-18)) & (k < f64(200.0)):
+        k = k + f64(1.0)
+        term = fdiv(term * (k - a) * y, k)
+        total = total + fdiv(term, b + k)
+    power = fma(b, log_f64(y), lgamma_step_f64(a, b) - lgamma1p_f64(b))
+    return -expm1_f64(power) - b * total * exp_f64(power)
+
+
 def betainc_f64(a, b, x):
-    """I_x(a, b), within 100 units of 2^-53 (of itself, or of 1 where b < 1 and x is near 1) up to a + b = 1000."""
+    """I_x(a, b), within 500 units of 2^-53 up to a + b = 1000."""
     outside = (a < f64(0.0)) | (b < f64(0.0)) | (x < f64(0.0)) | (x > f64(1.0)) | is_nan(a) | is_nan(b) | is_nan(x)
     outside = outside | ((a == f64(0.0)) & (b == f64(0.0))) | ((a == f64(inf)) & (b == f64(inf)))
     none = (x == f64(0.0)) | (b == f64(0.0)) | (a == f64(inf))
@@ -105,7 +139,8 @@ def betainc_f64(a, b, x):
     q = select(end, f64(1.0), b)
     s = select(end, f64(0.5), x)
     t = f64(1.0) - s
-    below = beta_is_below_f64(p, q, s, t) == f64(1.0)
+    side = beta_is_below_f64(p, q, s, t)
+    below = side == f64(1.0)
     c = select(below, p, q)
     d = select(below, q, p)
     y = select(below, s, t)
@@ -116,6 +151,8 @@ def betainc_f64(a, b, x):
         value = beta_below_f64(c, d, y, z)
     value = value * beta_scale_f64(c, d, y, z)
     out = select(below, value, f64(1.0) - value)
+    if (q < f64(1.0)) & (t <= s) & (side == f64(0.0)):
+        out = small_betainc_f64(p, q, t)
     first = select(x == f64(1.0), f64(1.0), select(none, f64(0.0), f64(1.0)))
     return select(outside, f64(nan), select(end, first, out))
 
@@ -228,7 +265,8 @@ def betainc_ratio_f64(a, b, x, i, j):
         moment = beta_moment_f64(high, low, left, right, a2 + m1, a3 + m2, a4 + m3, b2 + m1, m1, m2, m3)
         total = fdiv(y, c - f64(1.0)) * fma(n - f64(1.0), total, z * moment)
     out = select(below, total, -total)
-    return select(inside, out, select(is_nan(x), f64(nan), f64(0.0)))
+    end = (a > f64(0.0)) & (b > f64(0.0)) & ((x == f64(0.0)) | (x == f64(1.0)))
+    return select(inside, out, select(end, f64(0.0), f64(nan)))
 
 
 def betainc_ratio_f32(a, b, x, i, j):

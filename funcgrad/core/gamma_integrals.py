@@ -8,6 +8,7 @@ recurrence (DLMF 8.8.5, 8.17.20). Kernels have the same in scalar code (codegen/
 Relative errors are about 1e-14 for parameters up to 1000, 1e-11 for parameters of 1e6.
 """
 
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -18,6 +19,7 @@ from funcgrad.core.lazy import LazyModule
 special: Any = LazyModule("scipy.special")
 
 STEP, FIRST, COUNT = 1 / 16, -3.75, 121
+PIECE = 4096  # elements at a time
 _v = np.exp(-(FIRST + STEP * np.arange(COUNT)))
 PLACES = np.exp(-_v) / _v  # of the nodes, in units of c
 WEIGHTS = STEP * PLACES * (1 + _v)
@@ -25,6 +27,13 @@ WEIGHTS = STEP * PLACES * (1 + _v)
 
 def _wide(*xs: Any) -> list[np.ndarray]:
     return [np.asarray(x, np.float64) for x in np.broadcast_arrays(*xs)]
+
+
+def _in_pieces(fun: Callable[..., np.ndarray], *xs: np.ndarray) -> np.ndarray:
+    """`fun` of the arrays, some elements at a time: each needs memory for all nodes."""
+    flat = [x.reshape(-1) for x in xs]
+    parts = [fun(*[x[k : k + PIECE] for x in flat]) for k in range(0, flat[0].size, PIECE)]
+    return np.concatenate([*parts, np.empty(0)]).reshape(xs[0].shape)
 
 
 def _side(slope: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +62,7 @@ def gamma_ratio(a: Any, x: Any, n: int) -> np.ndarray:
     a, x = _wide(a, x)
     inside = (a > 0) & (x > 0) & (x < np.inf)
     with np.errstate(all="ignore"):
-        out = _gamma_ratio(np.where(inside, a, 1.0), np.where(inside, x, 1.0), n)
+        out = _in_pieces(lambda p, y: _gamma_ratio(p, y, n), np.where(inside, a, 1.0), np.where(inside, x, 1.0))
     return np.where(inside, out, np.where((a > 0) & (x == 0), 0.0, np.nan))
 
 
@@ -100,14 +109,21 @@ def betainc_ratio(a: Any, b: Any, x: Any, i: int, j: int) -> np.ndarray:
     a, b, x = _wide(a, b, x)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
     with np.errstate(all="ignore"):
-        a, b, x = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
-        y = 1 - x
-        # where b is below 1 and x near it, the integrand bends twice; that of the other side does not
-        right, left = (x < 0.5) | (a * y > 1.5), (y >= 0.5) & (b * x <= 1.5)
-        below = np.where(b < 1, right, np.where(a < 1, left, x * (a + b) < a))
-        p, q, s, t = np.where(below, a, b), np.where(below, b, a), np.where(below, x, y), np.where(below, y, x)
-        out = np.where(below, _beta_lower(p, q, s, t, i, j), -_beta_lower(p, q, s, t, j, i))
-    return np.where(inside, out, np.where(np.isnan(x), np.nan, 0.0))
+        safe = [np.where(inside, v, replacement) for v, replacement in ((a, 1.0), (b, 1.0), (x, 0.5))]
+        out = _in_pieces(lambda p, q, z: _betainc_ratio(p, q, z, i, j), *safe)
+    return np.where(inside, out, np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, np.nan))
+
+
+def _betainc_ratio(a: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, j: int) -> np.ndarray:
+    y = 1 - x
+    # where b is below 1 and x near it, the integrand bends twice; that of the other side does not
+    right, left = (x < 0.5) | (a * y > 1.5), (y >= 0.5) & (b * x <= 1.5)
+    below = np.where(b < 1, right, np.where(a < 1, left, x * (a + b) < a))
+    out = np.empty(x.shape)
+    out[below] = _beta_lower(a[below], b[below], x[below], y[below], i, j)
+    above = ~below
+    out[above] = -_beta_lower(b[above], a[above], y[above], x[above], j, i)
+    return out
 
 
 def _beta_lower(a: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, i: int, j: int) -> np.ndarray:

@@ -64,6 +64,17 @@ def test_ends_of_the_range_have_finite_slopes():
     assert float(fg.grad(lax.betainc, 2)(np.float64(3.0), np.float64(1.0), np.float64(1.0))) == pytest.approx(3)
 
 
+def test_parameter_slopes_outside_of_the_domain_are_nan_and_many_elements_go_in_pieces():
+    slope = lambda f, k, *xs: float(fg.grad(f, k)(*[np.float64(x) for x in xs]))
+    for x in (-0.1, 1.1, np.nan):
+        assert np.isnan(slope(lax.betainc, 0, 2.0, 3.0, x)) and np.isnan(slope(lax.igamma, 0, 2.0, -abs(x)))
+    assert np.isnan(slope(lax.betainc, 1, 2.0, -3.0, 0.5)) and np.isnan(slope(lax.betainc, 0, np.nan, 3.0, 0.5))
+    a = np.linspace(0.5, 40, 9001).reshape(3, 3001, 1)
+    got = np.asarray(lax.random_gamma_grad(a, 0.9 * a))
+    assert got.shape == a.shape
+    np.testing.assert_array_equal(got[2, -5:], np.asarray(lax.random_gamma_grad(a[2, -5:], 0.9 * a[2, -5:])))
+
+
 def test_zeta():
     check_grads(lax.zeta, (np.array([1.3, 2.5, 8.0]), np.array([0.4, 3.0, 20.0])), 2, rtol=1e-4)
     with mp.workdps(30):
