@@ -12,7 +12,7 @@ from funcgrad.bridge.array import from_dlpack as _from_dlpack
 from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._promote import (
     as_value,
     cast,
@@ -228,7 +228,11 @@ def _strong(x: Value) -> Value:
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
-    """As `array`; an Array is returned as it is. `copy=False` shares a NumPy array's memory.
+    """As `array`; an Array is returned as it is.
+
+    Args: copy: None copies memory that could still change, True too. False copies nothing: a NumPy array's memory is shared (the
+    caller promises not to change it any more).
+    Raises: ValueError with copy=False for numbers and lists, and where the dtype would change.
 
     >>> fnp.asarray(np.arange(3.0))
     Array([0., 1., 2.], dtype=float64)
@@ -236,7 +240,24 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
     >>> fnp.asarray(x) is x
     True
     """
-    return array(a, dtype, copy=True if copy is None else copy, order=order, device=device)
+    out = array(a, dtype, copy=True if copy is None else copy, order=order, device=device)
+    if copy is False and not _is_shared(a, out):
+        raise UsageError(
+            message(
+                f"fnp.asarray: got copy=False for {describe(a) if isinstance(a, Value) else type(a).__name__}, which needs a copy",
+                "arrays in the dtype asked for",
+                "copy=None, or fnp.from_dlpack for the arrays of other libraries",
+            )
+        )
+    return out
+
+
+def _is_shared(a: Any, out: Value) -> bool:
+    """Whether `out`, made of `a` without asking for a copy, is on its memory."""
+    if isinstance(a, (np.ndarray, Value)):
+        return a.dtype == out.dtype
+    # Of others only DLPack is known to share; where the dtype was changed, it is theirs that differs.
+    return hasattr(a, "__dlpack__") and not hasattr(a, "__array__") and _from_dlpack(a).dtype == out.dtype
 
 
 def copy(a: Any, order: Any = None) -> Any:

@@ -98,6 +98,28 @@ def test_asarray(dtype, copy):
         assert y.dtype == x.dtype and y.shape == x.shape and fnp.all(y == x)
 
 
+def test_asarray_without_a_copy():
+    a = np.arange(4.0)
+    assert np.shares_memory(np.asarray(fnp.asarray(a, copy=False)), a)
+    assert not np.shares_memory(np.asarray(fnp.asarray(a, copy=True)), a)
+    assert not np.shares_memory(np.asarray(fnp.asarray(a)), a)
+    x = fnp.ones(2)
+    assert fnp.asarray(x, copy=False) is x and fnp.asarray(x, dtype=x.dtype, copy=False).dtype == x.dtype
+
+    class Dlpack:
+        __dlpack__, __dlpack_device__ = a.__dlpack__, a.__dlpack_device__
+
+    assert np.shares_memory(np.asarray(fnp.asarray(Dlpack(), copy=False)), a)
+    for bad in ([1, 2], 3, 1.5, np.float64(2)):
+        with pytest.raises(ValueError, match=r"(?s)copy=False for .*copy=None"):
+            fnp.asarray(bad, copy=False)
+    for bad in (a, x, Dlpack(), a.astype(">f8")):
+        with pytest.raises(ValueError, match="copy=False"):
+            fnp.asarray(bad, dtype="int8", copy=False)
+    with pytest.raises(ValueError, match="copy=False"):
+        fnp.asarray(a.astype(">f8"), copy=False)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
 def test_finfo(dtype):
     info = fnp.finfo(dtype)
