@@ -244,7 +244,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
     if copy is False and not _is_shared(a, out):
         raise UsageError(
             message(
-                f"fnp.asarray: got copy=False for {describe(a) if isinstance(a, Value) else type(a).__name__}, which needs a copy",
+                f"fnp.asarray: got copy=False for {describe(a) if isinstance(a, Value) else type(a).__name__}: that is a copy",
                 "arrays in the dtype asked for",
                 "copy=None, or fnp.from_dlpack for the arrays of other libraries",
             )
