@@ -100,7 +100,15 @@ def test_counts(name):
     np.testing.assert_array_equal(np.asarray(fg.jit(lambda k: draw(k, (N,)))(K)).astype(np.int64), x)
 
 
-SAME_PROGRAM = {"ball, a coordinate", "ball of norm 1", "binomial likely", "binomial many likely", "binomial rare", "gamma below 1", "gamma large"}
+SAME_PROGRAM = {
+    "ball, a coordinate",
+    "ball of norm 1",
+    "binomial likely",
+    "binomial many likely",
+    "binomial rare",
+    "gamma below 1",
+    "gamma large",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in [*CONTINUOUS, *COUNTS] if name not in SAME_PROGRAM])
