@@ -30,6 +30,7 @@ _FLOAT8_NAMES = (
     "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
 )
 FLOAT8 = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in _FLOAT8_NAMES.split())
+E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 # Numbers of less than a byte, which are stored (a byte each) and converted, and not computed with.
 SMALL_SIGNED = frozenset(np.dtype(getattr(ml_dtypes, name)) for name in ("int1", "int2", "int4"))
@@ -144,6 +145,24 @@ def iinfo(dtype: Any) -> Any:
     """Machine limits of an integer dtype: np.iinfo, or ml_dtypes' for those of less than a byte."""
     d = canonical(dtype)
     return ml_dtypes.iinfo(d) if d in SMALL_INTEGERS else np.iinfo(d)
+
+
+@functools.lru_cache(maxsize=256)
+def bounds(d: np.dtype) -> tuple[Any, Any]:
+    """What every number of the dtype is at least and at most: False and True, the limits of integers, infinities, and where a
+    float has none its limits; of complex numbers infinite in both parts."""
+    if d == bool_:
+        return np.False_, np.True_
+    if d in INTEGERS:
+        info = np.iinfo(d)
+        return d.type(info.min), d.type(info.max)
+    if d in COMPLEXES:
+        return d.type(complex(-np.inf, -np.inf)), d.type(complex(np.inf, np.inf))
+    least, greatest = d.type(-np.inf), d.type(np.inf)
+    if d in FLOAT8 and not (np.isinf(np.float32(greatest)) and np.isinf(np.float32(least))):
+        info = finfo(d)
+        return d.type(info.min), d.type(info.max)
+    return least, greatest
 
 
 @functools.lru_cache(maxsize=4096)

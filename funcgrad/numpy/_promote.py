@@ -289,6 +289,18 @@ def unary_inexact(op: Callable[..., Any], x: Any, name: str) -> Any:
     return op(common_inexact(x)[0])
 
 
+def widened(op: Callable[..., Any]) -> Callable[..., Any]:
+    """`op` of two operands of one dtype, where 8-bit floats are computed in float32: some of them have no infinity."""
+
+    def apply(x: Any, y: Any) -> Any:
+        own = aval_of(x).dtype
+        if own not in dt.FLOAT8:
+            return op(x, y)
+        return cast(op(cast(x, dt.float32), cast(y, dt.float32)), own)
+
+    return apply
+
+
 def result_aval(*xs: Any) -> ShapedArray:
     """The aval of these operands brought together."""
     dtype, weak = _join(xs)

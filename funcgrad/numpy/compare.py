@@ -31,8 +31,9 @@ def _ordered(op: Callable[..., Any]) -> Callable[..., Any]:
     def compare(x: Any, y: Any) -> Any:
         if aval_of(x).dtype not in dt.COMPLEXES:
             return op(x, y)
-        rx, ry = ew.real(x), ew.real(y)
-        return ew.select_n(ew.eq(rx, ry), op(rx, ry), op(ew.imag(x), ew.imag(y)))
+        rx, ry, ix, iy = ew.real(x), ew.real(y), ew.imag(x), ew.imag(y)
+        known = ew.and_(ew.eq(ix, ix), ew.eq(iy, iy))  # what holds a NaN is before and after nothing
+        return ew.select_n(ew.eq(rx, ry), ew.and_(known, op(rx, ry)), op(ix, iy))
 
     return compare
 
@@ -217,6 +218,8 @@ def signbit(x: Any, /) -> Any:
     dtype = aval_of(v).dtype
     if dtype in dt.COMPLEXES:
         raise wrong_dtype("signbit", v, dt.REALS, "x.real")
+    if dtype == dt.E8M0:
+        return full(aval_of(v).shape, np.False_)  # powers of 2 without a sign
     if dtype in dt.FLOATS:
         v = v if isinstance(v, Value) else scalar_array(v)
         signed = np.dtype(f"int{dtype.itemsize * 8}")

@@ -194,13 +194,12 @@ def _rint(x: Any) -> Any:
     return ew.round(x, rounding_method=1)
 
 
-rint = unary_same(
+rint = unary_float(
     "rint",
-    lambda x: _same_value(x) if aval_of(x).dtype in dt.INTEGERS else _rint(x),
+    _rint,
     "The nearest whole number; halves go to the even one.",
     "fnp.array([0.5, 1.5, 2.3])",
     "Array([0., 2., 2.], dtype=float32)",
-    bools=_same_value,
 )
 
 

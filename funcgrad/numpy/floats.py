@@ -50,6 +50,9 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     """
     v = as_value(common_inexact(operand(x, "frexp", "x"))[0], "frexp")
     no_complex("frexp", v)
+    if v.dtype in dt.FLOAT8:  # their layouts differ
+        m, e = frexp(cast(v, dt.float32))
+        return cast(m, v.dtype), e
     integer, mantissa, exponent, bias = exponent_layout(v.dtype)
     tiny = ew.lt(ew.abs(v), v.dtype.type(dt.finfo(v.dtype).smallest_normal))
     lift = mantissa + 2  # brings the smallest subnormal into the normal range
@@ -76,12 +79,14 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         raise DtypeError(message(f"fnp.ldexp: got {aval_of(n).str_short()} for x2", "integers", "x2.astype(int)"))
     x = as_value(common_inexact(x)[0], "ldexp")
     no_complex("ldexp", x)
-    n = ew.convert(as_value(n, "ldexp"), dt.int32)
+    if x.dtype in dt.FLOAT8:  # their layouts differ
+        return cast(ldexp(cast(x, dt.float32), n), x.dtype)
     integer, mantissa, exponent, bias = exponent_layout(x.dtype)
     # In three steps, so that no single factor leaves the range of normal numbers.
-    part = np.int32(bias - 1)
-    limit = np.int32(3 * (bias - 1))
-    n = minimum(maximum(n, -limit), limit)
+    part, limit = np.int32(bias - 1), 3 * (bias - 1)
+    n = as_value(n, "ldexp")
+    n = minimum(n, np.uint64(limit)) if n.dtype == dt.uint64 else n
+    n = cast(minimum(maximum(cast(n, dt.int64), np.int64(-limit)), np.int64(limit)), dt.int32)
     for _ in range(3):
         step = minimum(maximum(n, -part), part)
         n = ew.sub(n, step)
@@ -93,8 +98,15 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 def _spacing(x: Any) -> Any:
     no_complex("spacing", x)
     size = ew.stop_gradient(ew.abs(x))  # the distance is constant but where it jumps
-    gap = ew.sub(ew.nextafter(size, like(size, np.inf)), size)
-    return copysign(ew.select_n(ew.is_finite(size), like(size, np.nan), gap), x)
+    if size.dtype in dt.FLOAT8:  # not all of them have an infinity to go towards
+        largest = dt.finfo(size.dtype).max
+        last = ew.sub(like(size, largest), ew.nextafter(like(size, largest), like(size, 0)))
+        step = ew.sub(ew.nextafter(size, like(size, largest)), size)
+        gap = ew.select_n(ew.lt(size, like(size, largest)), last, step)
+    else:
+        gap = ew.sub(ew.nextafter(size, like(size, np.inf)), size)
+    gap = ew.select_n(ew.is_finite(size), like(size, np.nan), gap)
+    return ew.select_n(ew.lt(x, like(x, 0)), gap, ew.neg(gap))
 
 
 spacing = unary_float(

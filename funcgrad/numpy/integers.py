@@ -125,13 +125,15 @@ def gcd(x1: Any, x2: Any) -> Any:
     Array([ 6,  1, 18], dtype=int64)
     """
     x, y = _integers("gcd", x1, x2)
-    if x.dtype in dt.SIGNED:
-        x, y = ew.abs(x), ew.abs(y)
+    own = x.dtype
+    if own in dt.SIGNED:  # without a sign the absolute value of the least number fits too
+        unsigned = np.dtype(f"uint{own.itemsize * 8}")
+        x, y = [ew.convert(ew.abs(v), unsigned) for v in (x, y)]
     # Euclid's algorithm, as many steps as the slowest pair (two Fibonacci numbers) of this width needs.
     for _ in range(_euclid_steps(x.dtype)):
         done = ew.eq(y, like(y, 0))
         x, y = ew.select_n(done, y, x), ew.select_n(done, ew.rem(x, y), y)
-    return x
+    return ew.convert(x, own)
 
 
 def _euclid_steps(d: np.dtype) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.numpy._promote import widened
 from funcgrad.numpy._table import binary_ufunc, no_complex, unary_float
 from funcgrad.numpy.compare import isnan
 from funcgrad.ops import elementwise as ew
@@ -90,7 +91,7 @@ def _log1p(x: Any) -> Any:
 
 logaddexp = binary_ufunc(
     "logaddexp",
-    lambda x, y: _log_add(x, y, ew.exp, _log1p),
+    widened(lambda x, y: _log_add(x, y, ew.exp, _log1p)),
     "log(exp(x1) + exp(x2)) without overflow.",
     "fnp.array([0.0, 1000.0]), fnp.array([0.0, 1000.0])",
     "Array([6.9314718e-01, 1.0006932e+03], dtype=float32)",
@@ -105,7 +106,7 @@ def _logaddexp2(x: Any, y: Any) -> Any:
 
 logaddexp2 = binary_ufunc(
     "logaddexp2",
-    _logaddexp2,
+    widened(_logaddexp2),
     "log2(2**x1 + 2**x2) without overflow.",
     "fnp.array([0.0, 1000.0]), fnp.array([0.0, 1000.0])",
     "Array([1.000e+00, 1.001e+03], dtype=float32)",

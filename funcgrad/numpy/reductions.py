@@ -63,12 +63,7 @@ def keep(out: Any, x: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
 
 
 def _extreme(dtype: np.dtype, largest: bool) -> Any:
-    if dtype in dt.INEXACT:
-        return dtype.type(np.inf if largest else -np.inf)
-    if dtype == dt.bool_:
-        return np.bool_(largest)
-    info = np.iinfo(dtype)
-    return dtype.type(info.max if largest else info.min)
+    return dt.bounds(dtype)[largest]
 
 
 def _sum_dtype(x: Value, dtype: Any, promote_integers: bool) -> np.dtype:

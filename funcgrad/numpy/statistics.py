@@ -65,7 +65,7 @@ def nanprod(
 
 
 def _worst(x: Any, bound: float) -> Any:
-    return like(x, complex(bound, bound) if x.dtype in dt.COMPLEXES else bound)
+    return dt.bounds(x.dtype)[bound > 0]
 
 
 def _nan_extremum(

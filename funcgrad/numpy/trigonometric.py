@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.numpy._promote import as_value, common_inexact, operand
+from funcgrad.numpy._promote import as_value, common_inexact, operand, widened
 from funcgrad.numpy._table import binary_float, no_complex, unary_float
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
@@ -138,7 +138,7 @@ def _hypot(x: Any, y: Any) -> Any:
 
 hypot = binary_float(
     "hypot",
-    _hypot,
+    widened(_hypot),
     "sqrt(x1**2 + x2**2) without overflow; the gradient at (0, 0) is 0.",
     "fnp.array([3.0, 1e38]), fnp.array([4.0, 1e38])",
     "Array([5.0000000e+00, 1.4142135e+38], dtype=float32)",

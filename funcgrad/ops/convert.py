@@ -60,6 +60,8 @@ def convert_numpy(x: np.ndarray, new_dtype: np.dtype, weak_type: bool = False) -
         if source.itemsize < 4:
             x = x.astype(np.float32)
         return _float_to_int(x, target)
+    if source in dt.FLOAT8 and target in dt.FLOAT8:  # ml_dtypes does not know all pairs
+        x = x.astype(np.float32)
     return x.astype(target)
 
 

@@ -59,16 +59,12 @@ def spread(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
 
 def least(d: np.dtype) -> Any:
     """What every number of the dtype is at least."""
-    if d == dt.bool_:
-        return np.False_
-    return d.type(np.iinfo(d).min) if d in dt.INTEGERS else d.type(-np.inf)
+    return dt.bounds(d)[0]
 
 
 def greatest(d: np.dtype) -> Any:
     """What every number of the dtype is at most."""
-    if d == dt.bool_:
-        return np.True_
-    return d.type(np.iinfo(d).max) if d in dt.INTEGERS else d.type(np.inf)
+    return dt.bounds(d)[1]
 
 
 def _extremum_numpy(fold: np.ufunc, bound: Callable[[np.dtype], Any]) -> Callable[..., Any]:
