@@ -79,7 +79,8 @@ def _padded(x: np.ndarray, padding: Any, lhs_dilation: Any) -> np.ndarray:
         shape.append(total)
         kept.append(slice(first, last))
         where.append(slice(low + first * step, max(low + (last - 1) * step + 1, 0), step) if last > first else slice(0, 0))
-    out = np.zeros(shape, x.dtype)
+    order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))  # what lies side by side stays so
+    out = np.zeros([shape[a] for a in order], x.dtype).transpose(inverse(tuple(order)))
     out[tuple(where)] = x[tuple(kept)]
     return out
 

@@ -1,5 +1,7 @@
 """Convolutions under JAX's names: paddings, dimension numbers, transposes, patches; gradients; a small network that learns."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -186,6 +188,19 @@ def test_an_ensemble_of_kernels():
     x, ks = whole(2, 3, 6, 6), whole(4, 5, 3, 3, 3)
     got = fg.jit(fg.vmap(lambda k: lax.conv(x, k, (1, 1), "VALID")))(ks)
     np.testing.assert_array_equal(got, np.stack([lax.conv(x, k, (1, 1), "VALID") for k in ks]))
+
+
+def test_a_recurrent_layer():
+    """A scan whose step is a convolution."""
+    xs, k = RNG.normal(size=(4, 2, 6, 6, 3)), RNG.normal(size=(3, 3, 3, 3)) / 5
+    step = lambda k, h, x: fnp.tanh(lax.conv_general_dilated(h + x, k, (1, 1), "SAME", dimension_numbers=NHWC))
+    start = np.zeros((2, 6, 6, 3))
+    looped = lambda k: lax.scan(lambda h, x: (step(k, h, x), None), start, xs)[0].sum()
+    written_out = lambda k: functools.reduce(functools.partial(step, k), xs, start).sum()
+
+    want = fg.grad(written_out)(k)
+    np.testing.assert_allclose(fg.grad(looped)(k), want, rtol=1e-10)
+    np.testing.assert_allclose(fg.jit(fg.grad(looped))(k), want, rtol=1e-10)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
