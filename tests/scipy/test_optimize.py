@@ -53,7 +53,7 @@ def test_against_scipy(f, x0, method):
     theirs = scipy.optimize.minimize(f, x0, method="BFGS", jac=lambda x: np.asarray(fg.grad(f)(x)))
     ours = minimize(f, x0, method=method)
     assert isinstance(ours, OptimizeResults) and bool(ours.success) and int(ours.status) == 0
-    assert ours.x.dtype == np.float64
+    assert ours.x.dtype == np.float64 and ours.status.dtype == np.int64 and not ours.status.weak_type
     np.testing.assert_allclose(np.asarray(ours.x), theirs.x, atol=2e-3)
     np.testing.assert_allclose(float(ours.fun), theirs.fun, atol=1e-6)
     np.testing.assert_allclose(np.asarray(ours.jac), np.asarray(fg.grad(f)(ours.x)), atol=1e-8)

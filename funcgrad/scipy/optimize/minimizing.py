@@ -125,6 +125,7 @@ def minimize(
 
 def _result(s: State, whole: bool) -> OptimizeResults:
     finite = fnp.isfinite(s.value) & fnp.all(fnp.isfinite(s.gradient))
-    status = fnp.where(s.converged, 0, fnp.where(~finite, 3, fnp.where(s.failed, 2, 1)))
+    zero, limit, stuck, wild = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+    status = fnp.where(s.converged, zero, fnp.where(~finite, wild, fnp.where(s.failed, stuck, limit)))
     hess_inv = s.memory if whole else None
     return OptimizeResults(s.x, s.converged, status, s.value, s.gradient, hess_inv, s.nfev, s.nfev, s.nit)
