@@ -44,12 +44,15 @@ class LinearArg:
 
 class Placed:
     """A cotangent of this aval that is zero but in some places: `into(x)` is `x` with it added there. A transpose rule may give
-    one, so that many of them (each step of a loop reads one element of an array) are added up at the price of what they hold."""
+    one, so that many of them (each step of a loop reads one element of an array) are added up at the price of what they hold.
 
-    __slots__ = ("aval", "into")
+    `pieces`, where they are known, are (first corner, last corner, cotangent) of windows: of them the whole is put together
+    without adding up arrays of zeros."""
 
-    def __init__(self, aval: ShapedArray, into: Callable[[Any], Any]):
-        self.aval, self.into = aval, into
+    __slots__ = ("aval", "into", "pieces")
+
+    def __init__(self, aval: ShapedArray, into: Callable[[Any], Any], pieces: tuple[tuple[Any, Any, Any], ...] = ()):
+        self.aval, self.into, self.pieces = aval, into, pieces
 
 
 class Primitive:

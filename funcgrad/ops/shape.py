@@ -15,8 +15,9 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.ir.loop_rules import Assemble, Indexed
-from funcgrad.ir.primitive import LinearArg, register
+from funcgrad.ir.primitive import LinearArg, Placed, register
 from funcgrad.ops._family import (
+    add,
     batch_at,
     broadcast_in_dim,
     check_dtypes,
@@ -119,6 +120,15 @@ slice_ = linear(
     samples=_slice_samples,
     doc="x[start:limit:stride] on every axis",
 )
+
+
+def _slice_placed(ct: Any, x: LinearArg, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+    params = {"start_indices": start_indices, "limit_indices": limit_indices, "strides": strides}
+    into = lambda to: add(to, _slice_transpose(ct, x.aval, **params))
+    return [Placed(x.aval, into, ((start_indices, limit_indices, ct),) if all([s == 1 for s in strides]) else ())]
+
+
+slice_.transpose = _slice_placed  # the cotangents of what is cut from one array are put together, not each padded (pieces.py)
 
 
 # --- pad --------------------------------------------------------------------------------------------------------

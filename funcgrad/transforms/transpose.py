@@ -16,6 +16,7 @@ from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import LinearArg, Placed
 from funcgrad.ops._family import add, like, same_mask, zeros
 from funcgrad.ops.bitwise import or_
+from funcgrad.ops.pieces import put_together
 from funcgrad.ops.select import select_n
 from funcgrad.trace.interpreter import current
 
@@ -37,14 +38,19 @@ class Mask:
 
 def add_cotangents(x: Any, y: Any) -> Any:
     """The sum of two cotangents, either of which may be a `Placed`."""
+    if isinstance(x, Placed) and isinstance(y, Placed):
+        pieces = x.pieces + y.pieces if x.pieces and y.pieces else ()
+        return Placed(y.aval, lambda to: y.into(x.into(to)), pieces)
     if isinstance(y, Placed):
-        return Placed(y.aval, lambda to: y.into(x.into(to))) if isinstance(x, Placed) else y.into(x)
+        return y.into(x)
     return x.into(y) if isinstance(x, Placed) else add(x, y)
 
 
 def whole(ct: Any) -> Any:
     """A cotangent as an array."""
-    return ct.into(zeros(ct.aval.strong())) if isinstance(ct, Placed) else ct
+    if not isinstance(ct, Placed):
+        return ct
+    return put_together(ct.aval, ct.pieces) if ct.pieces else ct.into(zeros(ct.aval.strong()))
 
 
 def backward(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequence[Any], placed: bool = False) -> list[Any]:

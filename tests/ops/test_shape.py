@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.core.errors import DtypeError, ShapeError
 from funcgrad.ops import shape as ops
 from funcgrad.ops.arithmetic import mul
+from funcgrad.test_util import check_grads
 from tests.ops.helpers import arr, grad, loops
 
 
@@ -82,3 +85,27 @@ def test_keys_move_as_any_element_does():
     keys["lo"] = [[1, 2], [3, 4]]
     turned = np.asarray(ops.transpose(arr(keys, keys.dtype), permutation=(1, 0)))
     assert turned["lo"].tolist() == [[1, 3], [2, 4]]
+
+
+SLICED = {
+    "thirds": (lambda x: (lambda q, k, v: (q * k).sum() + fnp.sin(v).sum())(*fnp.split(x, 3, -1)), {"concatenate": 1}),
+    "columns": (lambda x: (x[:, 0] * x[:, 3] + x[:, 8] ** 2).sum(), {"concatenate": 1}),
+    "overlapping": (lambda x: ((x[1:] - x[:-1]) ** 2).sum(), {"pad": 2}),
+    "stencil": (lambda x: (x[1:-1, 1:-1] * x[2:, 1:-1] * x[:-2, 1:-1] * x[1:-1, 2:]).sum(), {"pad": 4}),
+    "layers": (lambda x: (x[:2] * x[2:4] * x[4:] * x[1:3]).sum(), {"concatenate": 1, "pad": 1}),
+    "steps": (lambda x: (x[::2] * x[1::2]).sum() + x[0].sum() * x[5, 2], {}),
+    "one": (lambda x: x[2:4].sum() ** 2, {"pad": 1}),
+    "with the whole": (lambda x: (x[:3] * x[3:]).sum() + (x**2).sum(), {}),
+    "empty": (lambda x: x[0:0].sum() + x[3, 3] ** 2, {}),
+    "masked": (lambda x: fnp.where(x > 0, fnp.log(x), 0.0)[:3].sum() + fnp.sqrt(x**2)[3:].sum(), {}),
+}
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_cotangents_of_slices_are_put_together(name):
+    f, counts = SLICED[name]
+    x = np.random.default_rng(0).normal(size=(6, 9))
+    for g in (f, fg.jit(f)):
+        check_grads(g, (x,), order=2, modes=["rev"], atol=1e-5, rtol=1e-5)
+    names = [e.primitive.name for e in fg.make_jaxpr(fg.grad(f))(x).jaxpr.eqns]
+    assert {k: names.count(k) for k in counts} == counts
