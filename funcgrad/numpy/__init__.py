@@ -13,6 +13,7 @@ from funcgrad.numpy import (
     arithmetic,
     arrange,
     bessel,
+    closeness,
     compare,
     constants,
     contract,
@@ -61,6 +62,7 @@ from funcgrad.numpy import (
 from funcgrad.numpy.arithmetic import *
 from funcgrad.numpy.arrange import *
 from funcgrad.numpy.bessel import *
+from funcgrad.numpy.closeness import *
 from funcgrad.numpy.compare import *
 from funcgrad.numpy.constants import *
 from funcgrad.numpy.contract import *
@@ -106,6 +108,7 @@ __all__ = ["bool", "fft", "linalg"]
 __all__ += arithmetic.__all__
 __all__ += bessel.__all__
 __all__ += compare.__all__
+__all__ += closeness.__all__
 __all__ += constants.__all__
 __all__ += contract.__all__
 __all__ += creation.__all__

@@ -83,7 +83,7 @@ def as_value(x: Any, name: str, arg: str = "a") -> Value:
     return x if isinstance(x, Value) else scalar_array(x)
 
 
-def values_of(name: str, **xs: Any) -> list[Value]:
+def values_of(name: str, **xs: Any) -> list[Any]:
     """The operands, by the names of their arguments, as Arrays or tracers in their common dtype.
 
     A Python number is converted from its full precision, and must fit."""

@@ -7,7 +7,8 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, concrete, static_int
-from funcgrad.numpy._factor import eigvals, inv, lstsq
+from funcgrad.numpy._equations import inv, lstsq
+from funcgrad.numpy._factor import eigvals
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, value_in
 from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.contract import matmul, outer

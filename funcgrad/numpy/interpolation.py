@@ -42,7 +42,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> fg.grad(lambda x: fnp.interp(x, fnp.array([0.0, 1.0]), fnp.array([0.0, 10.0])))(0.5)
     Array(10., dtype=float32)
     """
-    v, places = [as_value(w, "interp") for w in common_inexact(operand(x, "interp", "x"), as_value(xp, "interp", "xp"))]
+    both: Any = common_inexact(operand(x, "interp", "x"), as_value(xp, "interp", "xp"))
+    v, places = as_value(both[0], "interp"), both[1]
     (values,) = common_inexact(as_value(fp, "interp", "fp"))
     if places.ndim != 1 or places.shape != values.shape or not places.shape[0]:
         raise ShapeError(

@@ -9,26 +9,8 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import contract, diagonals, structure
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
-from funcgrad.numpy._factor import (
-    cholesky,
-    det,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    inv,
-    lstsq,
-    matrices,
-    matrix_rank,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    svdvals,
-    tensorinv,
-    tensorsolve,
-)
+from funcgrad.numpy._equations import det, inv, lstsq, matrix_rank, pinv, slogdet, solve, tensorinv, tensorsolve
+from funcgrad.numpy._factor import cholesky, eig, eigh, eigvals, eigvalsh, matrices, qr, svd, svdvals
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.arrange import unstack

@@ -64,7 +64,7 @@ def same(got, expected, rtol=None, dtype=True):
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol / 10)
 
 
-@pytest.mark.parametrize("name", [n for n in UNARY_FLOAT if hasattr(fnp, n)])
+@pytest.mark.parametrize("name", list(UNARY_FLOAT))
 def test_unary_float(name):
     for dtype in FLOATS:
         for shape in SHAPES:
@@ -73,7 +73,7 @@ def test_unary_float(name):
             same(getattr(fnp, name)(fnp.asarray(x)), getattr(np, name)(x), rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in UNARY_FLOAT if hasattr(fnp, n)])
+@pytest.mark.parametrize("name", list(UNARY_FLOAT))
 def test_integers_become_the_default_float(name):
     x = np.array([1, 0, 1], np.int32) if UNARY_FLOAT[name] in (INSIDE, ANY) and name != "arctanh" else np.array([2, 3], np.int64)
     if name == "arctanh":
