@@ -94,7 +94,7 @@ def conv_dimension_numbers(lhs_shape: Any, rhs_shape: Any, dimension_numbers: An
 
 def _ints(name: str, given: Any, count: int, arg: str) -> tuple[int, ...]:
     """A number of 1 or more for each spatial axis; None is all ones."""
-    out = (1,) * count if given is None else static_ints(tuple(given), f"lax.{name}", arg)
+    out = (1,) * count if given is None else static_ints(given, f"lax.{name}", arg)
     if len(out) != count or any([n < 1 for n in out]):
         raise ShapeError(
             message(
@@ -117,6 +117,20 @@ def _pads(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int],
                 f"lax.{name}: got padding={padding!r} with lhs_dilation={gaps}",
                 "(low, high) for each spatial axis where lhs is dilated",
                 "lax.conv_transpose, which takes padding='SAME'",
+            )
+        )
+    return _pairs(name, padding, extents, spans, strides)
+
+
+def _pairs(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int], strides: Sequence[int]) -> Any:
+    many = (tuple, list, np.ndarray)
+    pairs = isinstance(padding, many) and all([isinstance(p, many) and len(p) == 2 for p in padding])
+    if not pairs and not isinstance(padding, str):
+        raise UsageError(
+            message(
+                f"lax.{name}: got padding={padding!r}",
+                "'VALID', 'SAME', 'SAME_LOWER', or (low, high) for each spatial axis",
+                f"padding={[(1, 1)] * len(extents)}",
             )
         )
     return padding_of(padding, extents, spans, strides, name)
@@ -240,7 +254,7 @@ def conv_transpose(
         more = [0 if padding.upper() == "SAME" else max(k - s, 0) for k, s in zip(spans, steps, strict=True)]
         pads = [(k - 1 - low, s - 1 + low + m) for k, s, low, m in zip(spans, steps, lows, more, strict=True)]
     else:
-        pads = padding_of(padding, spans, spans, steps, name)
+        pads = _pairs(name, padding, spans, spans, steps)
         if use_consistent_padding:
             pads = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(spans, pads, strict=True)]
     if transpose_kernel:

@@ -210,6 +210,9 @@ WRONG = [
     (lambda: lax.conv(X, K, (1,), "VALID"), r"window_strides=\(1,\) for 2 spatial axes.*a number of 1 or more.*window_strides=\(1, 1\)"),
     (lambda: lax.conv(X, K, (0, 1), "VALID"), r"window_strides=\(0, 1\).*1 or more"),
     (lambda: lax.conv(X, K, (1, 1), "FULL"), r"padding='FULL'.*'VALID', 'SAME'.*padding='SAME'"),
+    (lambda: lax.conv(X, K, 2, "VALID"), r"window_strides=2 for 2 spatial axes.*window_strides=\(1, 1\)"),
+    (lambda: lax.conv(X, K, (1, 1), 1), r"padding=1.*\(low, high\) for each.*padding=\[\(1, 1\), \(1, 1\)\]"),
+    (lambda: lax.conv_transpose(X, K, (1, 1), [1, 1]), r"padding=\[1, 1\].*\(low, high\) for each"),
     (lambda: lax.conv(X, K, (1, 1), [(1, 1)]), r"padding=\[\(1, 1\)\] for an array with 2 axes.*\(low, high\)"),
     (lambda: lax.conv(X, K[0], (1, 1), "VALID"), r"shapes \(2, 3, 8, 8\) and \(3, 3, 3\).*one length.*add the missing axes"),
     (lambda: lax.conv(X, K.astype("f4"), (1, 1), "VALID"), r"operands of one dtype.*astype"),
@@ -234,6 +237,8 @@ def test_errors(call, text):
 def test_strides_must_be_known():
     with pytest.raises(ConcretizationTypeError, match="window_strides"):
         fg.jit(lambda s: lax.conv(X, K, (s, s), "VALID"))(2)
+    with pytest.raises(ConcretizationTypeError, match="padding"):
+        fg.jit(lambda n: lax.conv(X, K, (1, 1), [(n, n), (1, 1)]))(2)
 
 
 # --- networks ---------------------------------------------------------------------------------------------------------
