@@ -115,7 +115,7 @@ def test_shapes_and_dtypes(dist, name):
     assert f(fnp.ones(2), *[np.float64(p) for p in parameters]).dtype == (np.float64 if n else np.float32)
     x = np.linspace(0.1, 0.9, 6).reshape(2, 3)
     np.testing.assert_allclose(fg.vmap(lambda x: f(x, *parameters))(x), f(x, *parameters), rtol=1e-12)
-    with pytest.raises(TypeError, match=rf"stats\\.{dist}\\.\w+: got complex".replace("\\\\", "\\")):
+    with pytest.raises(TypeError, match=rf"stats\.{dist}\.\w+: got complex"):
         f(np.ones(2, complex), *parameters)
     with pytest.raises(TypeError, match="asarray"):
         f([0.5], *parameters)

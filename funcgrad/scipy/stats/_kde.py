@@ -41,7 +41,7 @@ class gaussian_kde:
         name = "gaussian_kde"
         (data,) = operands(name, dataset)
         if data.ndim > 2 or data.size < 2:
-            came = f"stats.{name}: got a dataset of shape {data.shape}"
+            came = f"scipy.stats.{name}: got a dataset of shape {data.shape}"
             raise ShapeError(message(came, "(n,) or (d, n), of more than one point", "dataset.reshape(d, -1)"))
         self.dataset = fnp.atleast_2d(data)
         if weights is None:
@@ -49,7 +49,7 @@ class gaussian_kde:
         else:
             _, given = operands(name, data, weights)
             if given.shape != (self.n,):
-                came = f"stats.{name}: got weights of shape {given.shape} for {self.n} points"
+                came = f"scipy.stats.{name}: got weights of shape {given.shape} for {self.n} points"
                 raise ShapeError(message(came, f"shape ({self.n},)", "one weight a point"))
             shares = given.astype(self.dataset.dtype) / fnp.sum(given)
         self.weights = shares
@@ -70,7 +70,7 @@ class gaussian_kde:
             return bw_method(self)
         if isinstance(bw_method, str) or np.ndim(bw_method):
             allowed = "'scott', 'silverman', a number, or a function of the estimate"
-            raise UsageError(message(f"stats.gaussian_kde: got bw_method={bw_method!r}", allowed, "bw_method='scott'"))
+            raise UsageError(message(f"scipy.stats.gaussian_kde: got bw_method={bw_method!r}", allowed, "bw_method='scott'"))
         return operands("gaussian_kde", self.dataset, bw_method)[1].astype(self.dataset.dtype)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
@@ -99,7 +99,7 @@ class gaussian_kde:
         if x.shape[0] != self.d:
             if x.shape == (1, self.d):  # one point
                 return x.T.astype(self.dataset.dtype)
-            came = f"stats.gaussian_kde.{name}: got points of shape {x.shape} in {self.d} dimensions"
+            came = f"scipy.stats.gaussian_kde.{name}: got points of shape {x.shape} in {self.d} dimensions"
             raise ShapeError(message(came, f"({self.d}, m)", "points.T"))
         return x.astype(self.dataset.dtype)
 
@@ -125,14 +125,14 @@ class gaussian_kde:
         mean, cov = operands("gaussian_kde.integrate_gaussian", mean, cov)
         mean, cov = fnp.atleast_1d(mean), fnp.atleast_2d(cov)
         if mean.shape != (self.d,) or cov.shape != (self.d, self.d):
-            came = f"stats.gaussian_kde: got mean of shape {mean.shape}, cov of {cov.shape} in {self.d} dimensions"
+            came = f"scipy.stats.gaussian_kde: got mean of shape {mean.shape}, cov of {cov.shape} in {self.d} dimensions"
             raise ShapeError(message(came, f"({self.d},) and ({self.d}, {self.d})", "check the shapes"))
         return ew.exp(_log_mixture(mean[:, None], self.dataset, self.covariance + cov, self.weights)[0])
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
         """The probability of [low, high], in one dimension."""
         if self.d != 1:
-            came = f"stats.gaussian_kde.integrate_box_1d: got an estimate in {self.d} dimensions"
+            came = f"scipy.stats.gaussian_kde.integrate_box_1d: got an estimate in {self.d} dimensions"
             raise UsageError(message(came, "one dimension", "a sum of kde(points) over a grid"))
         low, high = operands("gaussian_kde.integrate_box_1d", low, high)
         width, points = ew.sqrt(self.covariance[0, 0]), self.dataset[0]
@@ -142,7 +142,7 @@ class gaussian_kde:
     def integrate_kde(self, other: "gaussian_kde") -> Any:
         """The integral of the product of two estimated densities."""
         if not isinstance(other, gaussian_kde) or other.d != self.d:
-            came = f"stats.gaussian_kde.integrate_kde: got {type(other).__name__}"
+            came = f"scipy.stats.gaussian_kde.integrate_kde: got {type(other).__name__}"
             raise UsageError(message(came, f"a gaussian_kde in {self.d} dimensions", "kde.integrate_kde(gaussian_kde(dataset))"))
         logs = _log_mixture(other.dataset, self.dataset, self.covariance + other.covariance, self.weights)
         return fnp.sum(ew.exp(logs) * other.weights)

@@ -24,8 +24,8 @@ def operands(name: str, *args: Any, at: tuple[Any, ...] = ()) -> list[Any]:
     """The arguments of `stats.<name>` in their common floating dtype, those of `at` (loc, scale) after the others.
 
     They are values; loc and scale stay literals where they are scalars, so that `loc=0, scale=1` costs nothing."""
-    name = f"stats.{name}"
-    out = common_inexact(*[operand(x, name, f"x{i + 1}") for i, x in enumerate((*args, *at))])
+    name = f"scipy.stats.{name}"
+    out = common_inexact(*[operand(x, name, f"argument {i + 1}") for i, x in enumerate((*args, *at))])
     aval = aval_of(out[0])
     if aval.dtype in dt.COMPLEXES:
         raise DtypeError(message(f"{name}: got complex numbers, {aval.str_short()}", "real numbers", "x.real"))

@@ -36,18 +36,18 @@ class ModeResult(NamedTuple):
 
 def _lines(name: str, a: Any, axis: Any, nan_policy: str) -> tuple[Any, int | None]:
     """The array with the axis last (of all elements where axis is None), and the axis."""
-    x: Any = as_value(a if isinstance(a, Value) else fnp.asarray(a), f"stats.{name}", "a")
+    x: Any = as_value(a if isinstance(a, Value) else fnp.asarray(a), f"scipy.stats.{name}", "a")
     if nan_policy not in _POLICIES:
         raise UsageError(
-            message(f"stats.{name}: got nan_policy={nan_policy!r}", "'propagate', 'omit', 'raise'", "nan_policy='omit'")
+            message(f"scipy.stats.{name}: got nan_policy={nan_policy!r}", "'propagate', 'omit', 'raise'", "nan_policy='omit'")
         )
     if x.dtype in dt.COMPLEXES or x.dtype in dt.KEYS:
-        raise DtypeError(message(f"stats.{name}: got {x.aval.str_short()}", "real numbers", "a.real"))
-    if nan_policy == "raise" and x.dtype in dt.FLOATS and np.isnan(static_array(x, f"stats.{name}", "a")).any():
-        raise UsageError(message(f"stats.{name}: got NaN with nan_policy='raise'", "numbers", "nan_policy='omit'"))
+        raise DtypeError(message(f"scipy.stats.{name}: got {x.aval.str_short()}", "real numbers", "a.real"))
+    if nan_policy == "raise" and x.dtype in dt.FLOATS and np.isnan(static_array(x, f"scipy.stats.{name}", "a")).any():
+        raise UsageError(message(f"scipy.stats.{name}: got NaN with nan_policy='raise'", "numbers", "nan_policy='omit'"))
     if axis is None:
         return x.reshape(-1), None
-    i = axis_of(axis, x.ndim, f"stats.{name}")
+    i = axis_of(axis, x.ndim, f"scipy.stats.{name}")
     return fnp.moveaxis(x, i, -1), i
 
 
@@ -112,7 +112,7 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
     """
     if method not in _METHODS:
         allowed = ", ".join(map(repr, _METHODS))
-        raise UsageError(message(f"stats.rankdata: got method={method!r}", allowed, "method='average'"))
+        raise UsageError(message(f"scipy.stats.rankdata: got method={method!r}", allowed, "method='average'"))
     x, i = _lines("rankdata", a, axis, nan_policy)
     d = common_inexact(x)[0].dtype if method == "average" else x.dtype if x.dtype in dt.FLOATS else dt.int64
     if x.size == 0:
@@ -154,7 +154,7 @@ def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, 
     """
     lines, i = _lines("sem", a, axis, nan_policy)
     x = common_inexact(lines)[0]
-    less = static_int(ddof, "stats.sem", "ddof")
+    less = static_int(ddof, "scipy.stats.sem", "ddof")
     if nan_policy == "omit":
         deviation = fnp.nanstd(x, -1, ddof=less)
         count = cast(fnp.sum(~fnp.isnan(x), -1), x.dtype)

@@ -26,7 +26,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
     x, alpha = operands("dirichlet.logpdf", x, alpha)
     n = alpha.shape[-1] if alpha.ndim == 1 else 0
     if alpha.ndim != 1 or not x.ndim or x.shape[0] not in (n, n - 1):
-        came = f"stats.dirichlet: got x of shape {x.shape} and alpha of shape {alpha.shape}"
+        came = f"scipy.stats.dirichlet: got x of shape {x.shape} and alpha of shape {alpha.shape}"
         raise ShapeError(message(came, "alpha of shape (n,), and n or n - 1 numbers along the first axis of x", "x.T"))
     if x.shape[0] == n - 1:
         x = fnp.concatenate([x, 1 - fnp.sum(x, 0, keepdims=True)], 0)

@@ -25,7 +25,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     """
     x, n, p = operands("multinomial.logpmf", x, n, p)
     if not x.ndim or not p.ndim:
-        came = f"stats.multinomial: got x of shape {x.shape} and p of shape {p.shape}"
+        came = f"scipy.stats.multinomial: got x of shape {x.shape} and p of shape {p.shape}"
         raise ShapeError(message(came, "the classes along the last axis of both", "fnp.array([p, 1 - p])"))
     inside = ew.lgamma(n + 1) + fnp.sum(special.xlogy(x, p) - ew.lgamma(x + 1), -1)
     outside = fnp.any((x < 0) | ~is_whole(x), -1) | (fnp.sum(x, -1) != n)

@@ -26,14 +26,16 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: Any = None) -> Any:
     Array(-4.117685, dtype=float32)
     """
     if allow_singular not in (None, False, True):
-        raise UsageError(message(f"stats.multivariate_normal: got allow_singular={allow_singular!r}", "True or False", "True"))
+        raise UsageError(
+            message(f"scipy.stats.multivariate_normal: got allow_singular={allow_singular!r}", "True or False", "True")
+        )
     x, mean, cov = operands("multivariate_normal.logpdf", x, mean, cov)
     if not x.ndim:
         x = x.reshape(1)
     n = x.shape[-1] if not mean.ndim else fnp.broadcast_shapes(x.shape[-1:], mean.shape[-1:])[0]
     cov = cov * fnp.eye(n, dtype=x.dtype) if not cov.ndim else cov
     if cov.shape[-2:] != (n, n):
-        came = f"stats.multivariate_normal: got x of shape {x.shape}, mean of {mean.shape} and cov of {cov.shape}"
+        came = f"scipy.stats.multivariate_normal: got x of shape {x.shape}, mean of {mean.shape} and cov of {cov.shape}"
         raise ShapeError(message(came, "(..., n), (..., n) and (..., n, n)", "x[:, None] for points of one coordinate"))
     batch = fnp.broadcast_shapes((x - mean).shape[:-1], cov.shape[:-2])
     away = fnp.broadcast_to(x - mean, (*batch, n))
