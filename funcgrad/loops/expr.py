@@ -32,15 +32,15 @@ UNARY = frozenset(
 # div and rem truncate on integers (as C); max and min propagate NaN; shr follows the dtype's sign.
 BINARY = frozenset(
     "add sub mul div rem pow atan2 max min and or xor shl shr shr_logical nextafter complex eq ne lt le gt ge "
-    "igamma igammac betaln zeta owens_t".split()
+    "igamma igammac betaln zeta owens_t expn".split()
 )
 # select(c, x, y) is x where c holds; cast converts the value and bitcast the bits, both to `dtype`;
 # check(i, n) [check number] is i when 0 <= i < n, otherwise it records an IndexError and is 0;
 # threefry_hi / _lo (k0, k1, c0, c1) are the two uint32 words of one Threefry-2x32-20 block.
 # external [External] is a function of the user's own, of scalars.
-# betainc (a, b, x); gamma_ratio (a, x; n) and betainc_ratio (a, b, x; i, j), whose orders n, i, j are float64, are the
+# jn (x; n); betainc (a, b, x); gamma_ratio (a, x; n) and betainc_ratio (a, b, x; i, j), whose orders are float64, are the
 # derivatives of igamma and betainc by parameters, over those by x.
-MORE = frozenset({"betainc", "gamma_ratio", "betainc_ratio"})
+MORE = frozenset({"jn", "betainc", "gamma_ratio", "betainc_ratio"})
 OTHER = frozenset({"select", "cast", "bitcast", "check", "threefry_hi", "threefry_lo", "external"})
 
 OPS = LEAVES | UNARY | BINARY | MORE | OTHER

@@ -78,6 +78,12 @@ def _in_float64(fun: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs: np.asarray(fun(*[np.asarray(x, np.float64) for x in xs])).astype(np.asarray(xs[0]).dtype)
 
 
+def _expn(n: np.ndarray, x: np.ndarray) -> np.ndarray:
+    known = np.isfinite(n)
+    value = special.expn(np.rint(np.where(known, n, 0)).astype(np.int64), x.astype(np.float64))
+    return np.where(known, value, np.nan).astype(x.dtype)
+
+
 def _only(n: np.ndarray) -> int:
     """The order, one number for all elements."""
     return int(np.ravel(n)[0]) if np.size(n) else 1
@@ -160,6 +166,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "igamma": _in_float64(lambda a, x: special.gammainc(a, x)),
     "igammac": _in_float64(lambda a, x: special.gammaincc(a, x)),
     "betaln": _in_float64(log_beta),
+    "expn": lambda n, x: _expn(n, x),
     "owens_t": lambda h, a: special.owens_t(h, a),
     "zeta": _in_float64(lambda x, q: special.zeta(x, q)),
     "eq": np.equal,
@@ -172,6 +179,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 
 
 MORE: dict[str, Callable[..., Any]] = {
+    "jn": _in_float64(lambda x, n: special.jv(n, x)),
     "betainc": _in_float64(lambda a, b, x: special.betainc(a, b, x)),
     "gamma_ratio": _in_float64(lambda a, x, n: gamma_ratio(a, x, _only(n))),
     "betainc_ratio": _in_float64(lambda a, b, x, i, j: betainc_ratio(a, b, x, _only(i), _only(j))),

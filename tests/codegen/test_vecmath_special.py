@@ -81,6 +81,22 @@ def test_bound(op):
             assert error <= allowed, (op, xs, g, float(want), error)
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 60])
+def test_functions_of_a_whole_order(n):
+    x = np.concatenate([spread(RNG, 1e-4, 700, 40), [24.9, 25.0, n * n / 2 + 25, 2 * np.sqrt(n + 1)]])
+    with mp.workdps(120):
+        for v, g, e in zip(x, helper("jn", x, more=[n]), helper("expn", np.full_like(x, n), x)):
+            want = mp.besselj(n, mp.mpf(v))
+            size = max(abs(want), 0 if v < n else mp.sqrt(2 / (mp.pi * v)))
+            assert abs(g - want) <= 256 * mp.mpf(2) ** -53 * size + 1e-300, (n, v)
+            want = mp.expint(n, mp.mpf(v))
+            assert abs(e - want) <= 32 * mp.mpf(2) ** -53 * want or want < 1e-300, (n, v)
+    odd = np.array([-2.5, 0.0, -0.0, np.inf, -np.inf, np.nan])
+    np.testing.assert_allclose(
+        helper("jn", odd, more=[n]), scalar_numpy.MORE["jn"](odd, np.array(float(n))), rtol=1e-12, atol=1e-300
+    )
+
+
 def test_owens_t():
     h, a = RNG.uniform(-9, 9, 60), RNG.standard_normal(60) * RNG.choice([0.1, 1, 10], 60)
     for g, x, b in zip(helper("owens_t", h, a), h, a):
