@@ -1,4 +1,7 @@
-"""Operators under JAX's names, one step above the primitives: no promotion between arrays, no broadcasting of shapes."""
+"""Operators under JAX's names, one step above the primitives: no promotion between arrays, and no new axes.
+
+Operands have one dtype and one shape; scalars fit any, and an extent of 1 is repeated where the numbers of axes are equal.
+"""
 
 from funcgrad.lax.applying import scatter_apply
 from funcgrad.lax.collectives import (

@@ -1,7 +1,7 @@
 """Elementwise operators of two and more operands under JAX's names: one dtype, one shape, no promotion between arrays.
 
-Python scalars take the arrays' dtype, and scalars (also arrays without axes) fit any shape. `funcgrad.numpy` promotes and
-broadcasts.
+Python scalars take the arrays' dtype, scalars (also arrays without axes) fit any shape, and extents of 1 are repeated where the
+numbers of axes are equal. `funcgrad.numpy` promotes and broadcasts.
 """
 
 from typing import Any
