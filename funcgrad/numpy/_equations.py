@@ -134,6 +134,8 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """How many singular values are above rtol times the largest (max(M, N) eps by default), or above `tol`; int64.
 
+    Args: M: (..., M, N); of vectors and scalars 1 where an element is not 0. hermitian: M is Hermitian, which is cheaper.
+
     >>> fnp.linalg.matrix_rank(fnp.array([[1.0, 2.0], [2.0, 4.0]]))
     Array(1, dtype=int64)
     """

@@ -175,6 +175,6 @@ def binary_ufunc(
             raise TypeError(message(f"fnp.{name}: got {len(args)} arguments", "two arrays or scalars", f"fnp.{name}(x1, x2)"))
         return apply(op, args[0], args[1], name)
 
-    kind = ", integers to the default float" if inexact else ""
+    kind = (", integers to the default float" if inexact else "") + ". out, where: must be None"
     doc = _BINARY_DOC.format(doc=doc, name=name, a="x1", b="x2", kind=kind, result=result, sample=sample, shows=shows)
     return _named(f, name, doc)

@@ -121,6 +121,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
 
     Args: a: array. repeats: an integer, or one integer for each element along the axis, known while tracing.
     total_repeat_length: the extent of the result; longer results are cut, shorter ones filled with the last element.
+    out_sharding: must be None. Raises: UsageError for counts below 0, or of another length than the axis.
 
     >>> fnp.repeat(fnp.array([1, 2]), 2)
     Array([1, 1, 2, 2], dtype=int64)
@@ -164,6 +165,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
 
 def tile(A: Any, reps: Any) -> Any:
     """The array laid side by side `reps` times along each axis.
+
+    Args: A: array. reps: an integer, or one for each axis (new ones come in front), known while tracing.
 
     >>> fnp.tile(fnp.array([1, 2]), (2, 2))
     Array([[1, 2, 1, 2],

@@ -56,6 +56,8 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: An
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether shapes and elements are equal; a bool scalar. equal_nan: NaN equals NaN.
 
+    Args: a1, a2: arrays or scalars of any dtypes.
+
     >>> fnp.array_equal(fnp.arange(3), fnp.array([0.0, 1.0, 2.0]))
     Array(True, dtype=bool)
     >>> fnp.array_equal(fnp.arange(3), fnp.arange(3)[None])
@@ -70,6 +72,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether the arrays are equal after broadcasting; False where they do not broadcast.
+
+    Args: a1, a2: arrays or scalars of any dtypes. Returns: a bool scalar.
 
     >>> fnp.array_equiv(fnp.arange(3), fnp.arange(3)[None])
     Array(True, dtype=bool)

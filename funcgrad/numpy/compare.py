@@ -98,7 +98,7 @@ def _logical(name: str, op: Callable[..., Any], doc: str, sample: str, shows: st
 
     f.__name__ = f.__qualname__ = name
     f.__module__ = "funcgrad.numpy"
-    args = "Args: x1, x2: arrays or scalars whose shapes broadcast. Returns: bool of the broadcast shape."
+    args = "Args: x1, x2: arrays or scalars whose shapes broadcast. out, where: must be None. Returns: bool of that shape."
     f.__doc__ = f"{doc}\n\n{args}\n\n>>> fnp.{name}({sample})\n{shows}\n"
     return f
 
@@ -190,7 +190,7 @@ def _one_sided(name: str, x: Any, out: Any, sign: float) -> Any:
 
 
 def isposinf(x: Any, /, out: Any = None) -> Any:
-    """Whether real x is +inf; bool of the shape of x. Raises TypeError for complex x.
+    """Whether real x is +inf; bool of the shape of x. Raises TypeError for complex x. out: must be None.
 
     >>> fnp.isposinf(fnp.array([fnp.inf, -fnp.inf, 0.0]))
     Array([ True, False, False], dtype=bool)
@@ -199,7 +199,7 @@ def isposinf(x: Any, /, out: Any = None) -> Any:
 
 
 def isneginf(x: Any, /, out: Any = None) -> Any:
-    """Whether real x is -inf; bool of the shape of x. Raises TypeError for complex x.
+    """Whether real x is -inf; bool of the shape of x. Raises TypeError for complex x. out: must be None.
 
     >>> fnp.isneginf(fnp.array([fnp.inf, -fnp.inf, 0.0]))
     Array([False,  True, False], dtype=bool)

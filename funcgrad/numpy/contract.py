@@ -67,6 +67,8 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     Args: a: (..., m, k) or (k,). b: (..., k, n) or (k,). Both of one dtype after promotion.
     Returns: (..., m, n), without the axis of a vector.
     Raises: ShapeError for scalars and where the inner extents differ, naming both shapes.
+    precision: accepted; products are always in full precision. preferred_element_type: the dtype of the products and the
+    result.
 
     >>> fnp.matmul(fnp.array([[1, 2], [3, 4]]), fnp.array([[1, 0], [1, 1]]))
     Array([[3, 2],
@@ -139,6 +141,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     """NumPy's dot: the product of scalars, otherwise a sum over the last axis of a and the second last (or only) axis of b.
 
     Raises: ShapeError where those extents differ. For matrices write `a @ b`.
+    precision, preferred_element_type: as in `matmul`. out_sharding: must be None.
 
     >>> fnp.dot(fnp.array([1, 2, 3]), fnp.array([4, 5, 6]))
     Array(32, dtype=int64)
@@ -188,6 +191,8 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """All products of an element of a with one of b (both flattened): shape (a.size, b.size).
 
+    Args: a, b: arrays or scalars, brought to one dtype. out: must be None.
+
     >>> fnp.outer(fnp.array([1, 2]), fnp.array([10, 20, 30]))
     Array([[10, 20, 30],
            [20, 40, 60]], dtype=int64)
@@ -199,6 +204,8 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of conj(a) * b over all elements of both, flattened. A scalar. Raises ShapeError for different sizes.
+
+    precision, preferred_element_type: as in `matmul`.
 
     >>> fnp.vdot(fnp.array([1j, 2.0]), fnp.array([1j, 3.0]))
     Array(7.+0.j, dtype=complex64)
@@ -214,6 +221,7 @@ def tensordot(
     """A sum of products over chosen axes: the last `axes` of a with the first of b, or `axes=(of_a, of_b)`.
 
     Returns: the axes of a that are left, then those of b. Raises: ShapeError where summed extents differ.
+    precision, preferred_element_type: as in `matmul`. out_sharding: must be None.
 
     >>> fnp.tensordot(fnp.ones((2, 3, 4)), fnp.ones((3, 4, 5))).shape
     (2, 5)
@@ -250,6 +258,8 @@ def tensordot(
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of conj(x1) * x2 along `axis`; the other axes broadcast. Raises ShapeError where the extents differ.
 
+    precision, preferred_element_type: as in `matmul`.
+
     >>> fnp.vecdot(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]))
     Array([12, 34], dtype=int64)
     """
@@ -269,6 +279,8 @@ def squeeze_last_two(x: Any) -> Any:
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Matrices (..., m, n) times vectors (..., n): (..., m). Raises ShapeError where n differs.
 
+    Args: x1, x2: arrays of numbers; the axes in front broadcast.
+
     >>> fnp.matvec(fnp.array([[1, 2], [3, 4]]), fnp.array([10, 1]))
     Array([12, 34], dtype=int64)
     """
@@ -279,6 +291,8 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Conjugated vectors (..., n) times matrices (..., n, m): (..., m). Raises ShapeError where n differs.
+
+    Args: x1, x2: arrays of numbers; the axes in front broadcast.
 
     >>> fnp.vecmat(fnp.array([10, 1]), fnp.array([[1, 2], [3, 4]]))
     Array([13, 24], dtype=int64)
@@ -291,6 +305,9 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 def kron(a: Any, b: Any) -> Any:
     """The Kronecker product: every element of a times the whole of b, as blocks.
+
+    Args: a, b: arrays or scalars, brought to one dtype. Returns: as many axes as the larger of both has, extents
+    multiplied.
 
     >>> fnp.kron(fnp.array([[1, 2]]), fnp.array([[1, 1], [0, 1]]))
     Array([[1, 1, 2, 2],

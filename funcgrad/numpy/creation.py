@@ -150,6 +150,7 @@ def array(
     bool and NumPy's data keeps its own. copy: True copies memory that could still change (False shares a NumPy array's
     memory: the caller promises not to change it any more). ndmin: extents of 1 are put in front up to this rank.
     Raises: ShapeError for ragged lists; TypeError for objects that are not numbers.
+    order: any; arrays have one layout. device: None or the CPU.
 
     >>> fnp.array([[1, 2], [3, 4]], dtype=fnp.float32)
     Array([[1., 2.],
@@ -263,6 +264,8 @@ def _is_shared(a: Any, out: Value) -> bool:
 def copy(a: Any, order: Any = None) -> Any:
     """A copy of the array (arrays are immutable: a new handle of the same numbers is as good).
 
+    order: any; arrays have one layout.
+
     >>> fnp.copy(np.array([1.0, 2.0]))
     Array([1., 2.], dtype=float64)
     """
@@ -272,6 +275,7 @@ def copy(a: Any, order: Any = None) -> Any:
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """The array in another dtype. Floats are cut towards 0 when they become integers; complex numbers lose their imaginary
     part. copy: any; arrays are immutable.
+    device: None or the CPU.
 
     >>> fnp.astype(fnp.array([1.9, -1.9]), int)
     Array([ 1, -1], dtype=int64)
@@ -290,6 +294,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     """An array on the memory of another library's array (through `__dlpack__`); copy=True: on a copy of it.
 
     Raises: BufferError or TypeError of the other library where it cannot lend its memory to the CPU.
+    device: None or the CPU.
 
     >>> fnp.from_dlpack(np.arange(3.0))
     Array([0., 1., 2.], dtype=float64)

@@ -84,6 +84,8 @@ def _cumulative(name: str, f: Callable[..., Any], start: int, x: Any, axis: Any,
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The running sum along `axis` (needed for more than one axis); include_initial: with a leading 0. The array API's `cumsum`.
 
+    Args: x: array. dtype: as in `cumsum`. Raises: UsageError for several axes without axis.
+
     >>> fnp.cumulative_sum(fnp.array([1, 2, 3]), include_initial=True)
     Array([0, 1, 3, 6], dtype=int64)
     """
@@ -92,6 +94,8 @@ def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_in
 
 def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The running product along `axis` (needed for more than one axis); include_initial: with a leading 1.
+
+    Args: x: array. dtype: as in `cumsum`. Raises: UsageError for several axes without axis.
 
     >>> fnp.cumulative_prod(fnp.array([2, 3, 4]), include_initial=True)
     Array([ 1,  2,  6, 24], dtype=int64)

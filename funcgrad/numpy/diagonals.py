@@ -17,6 +17,8 @@ __all__ = ["diag", "diagflat", "diagonal", "trace"]
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """The diagonal `offset` of the two axes, as a new last axis. Raises ShapeError below two axes.
 
+    Args: offset: an integer, above the main diagonal where positive. axis1, axis2: the rows and the columns.
+
     >>> fnp.diagonal(fnp.arange(9).reshape(3, 3))
     Array([0, 4, 8], dtype=int64)
     >>> fnp.diagonal(fnp.arange(9).reshape(3, 3), offset=1)

@@ -57,6 +57,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, inplace: bool
 def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> Any:
     """A new array with `v` (repeated as needed) at places of the flattened array; call it with inplace=False.
 
+    Args: a: array. ind: integers, negative ones from the end. v: in the dtype of a. mode: what happens out of range.
     Raises: UsageError with inplace=True (`x.at[i].set(v)` does the same without it); IndexError out of range without a mode.
 
     >>> fnp.put(fnp.zeros((2, 3), int), fnp.array([0, 4]), fnp.array([7, 8]), inplace=False)
@@ -99,6 +100,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     """A new array with the values, repeated as needed, at the True places of the mask in order; call it with inplace=False.
 
+    Args: arr: array. mask: of as many elements. vals: in the dtype of arr.
     Raises: ShapeError where the mask has another number of elements than the array; UsageError with inplace=True.
 
     >>> x = fnp.arange(5)

@@ -118,6 +118,7 @@ def einsum(
     strategy,
     True, False (left to right) or a path. preferred_element_type: dtype of the products and of the result.
     Raises: ShapeError where a letter has two extents; UsageError for subscripts that cannot be read.
+    out, out_sharding: must be None. precision: accepted; products are in full precision. _dot_general: must be left out.
 
     >>> x, y = fnp.array([[1, 2], [3, 4]]), fnp.array([[1, 0], [1, 1]])
     >>> fnp.einsum("ij,jk->ik", x, y)

@@ -126,6 +126,7 @@ def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
     """The first n // 2 + 1 elements of `fft` of real numbers; the others are their conjugates. Raises TypeError for complex
     numbers.
+    Args: n, axis, norm: as in `fft`.
 
     >>> fnp.fft.rfft(fnp.array([1.0, 0.0, -1.0, 0.0]))
     Array([0.+0.j, 2.+0.j, 0.+0.j], dtype=complex64)
@@ -135,6 +136,8 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
     """The inverse of `rfft`, real; n is the length of the result, 2 (m - 1) by default.
+
+    Args: axis, norm: as in `fft`.
 
     >>> fnp.fft.irfft(fnp.fft.rfft(fnp.array([1.0, 2.0, 4.0])), n=3)
     Array([1., 2., 4.], dtype=float32)
@@ -150,6 +153,7 @@ def _swapped(norm: Any, name: str) -> Any:
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
     """`fft`, real, of a signal whose second half is the conjugate of the first; n is the length of the result, 2 (m - 1) by
     default.
+    Args: axis, norm: as in `fft`.
 
     >>> fnp.fft.hfft(fnp.array([1.0, 2.0, 0.0]))
     Array([ 5.,  1., -3.,  1.], dtype=float32)
@@ -159,6 +163,8 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
 
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
     """The inverse of `hfft`: the first n // 2 + 1 elements.
+
+    Args: axis, norm: as in `fft`.
 
     >>> fnp.fft.ihfft(fnp.array([5.0, 1.0, -3.0, 1.0]))
     Array([1.-0.j, 2.-0.j, 0.-0.j], dtype=complex64)
@@ -189,6 +195,8 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """`rfft` along the last of the axes and `fft` along the others. Raises TypeError for complex numbers.
 
+    Args: s: the lengths; those of the array without it. axes: all without it. norm: as in `fft`.
+
     >>> fnp.fft.rfftn(fnp.ones((4, 6))).shape
     (4, 4)
     """
@@ -197,6 +205,8 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """The inverse of `rfftn`, real. s: the lengths of the result; the last is 2 (m - 1) by default.
+
+    Args: axes: all without it. norm: as in `fft`.
 
     >>> x = fnp.array([[1.0, 2.0], [3.0, 4.0]])
     >>> fnp.fft.irfftn(fnp.fft.rfftn(x), s=(2, 2))
@@ -215,6 +225,8 @@ def _pair(axes: Any, name: str) -> tuple[int, ...]:
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """`fftn` along two axes, the last ones by default. Raises UsageError for another number of axes.
+
+    Args: s: the two lengths; those of the array without it. norm: as in `fft`.
 
     >>> fnp.fft.fft2(fnp.ones((2, 2)))
     Array([[4.+0.j, 0.+0.j],
@@ -236,6 +248,8 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """`rfftn` along two axes, the last ones by default.
 
+    Args: s: the two lengths; those of the array without it. norm: as in `fft`.
+
     >>> fnp.fft.rfft2(fnp.ones((5, 4, 6))).shape
     (5, 4, 4)
     """
@@ -244,6 +258,8 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """The inverse of `rfft2`, real. s: the lengths of the result; the last is 2 (m - 1) by default.
+
+    Args: axes: two integers. norm: as in `fft`.
 
     >>> fnp.fft.irfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]), s=(2, 2))
     Array([[1., 1.],
@@ -263,6 +279,7 @@ def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     """The frequencies of the elements of `fft`, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d.
 
     Args: n: how many, 1 or more. d: a number, or a traced scalar. dtype: float32 without one.
+    device: None or the CPU.
 
     >>> fnp.fft.fftfreq(4, d=0.5)
     Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)

@@ -112,6 +112,9 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """The text that `repr` gives, with np.array_repr's options.
 
+    Args: max_line_width, precision, suppress_small: as np.printoptions' linewidth, precision, suppress, for this text
+    alone.
+
     >>> fnp.array_repr(fnp.array([1.23456, 2.0]), precision=2)
     'Array([1.23, 2.  ], dtype=float32)'
     """
@@ -122,6 +125,9 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """The text that `str` gives, with np.array_str's options.
+
+    Args: max_line_width, precision, suppress_small: as np.printoptions' linewidth, precision, suppress, for this text
+    alone.
 
     >>> fnp.array_str(fnp.array([1.23456, 2.0]), precision=2)
     '[1.23 2.  ]'

@@ -30,6 +30,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     """An array of `shape` filled with `fill_value` (which may be an array that broadcasts).
 
     dtype: that of the fill value where it is left out. Raises ConcretizationTypeError for a traced shape.
+    device: None or the CPU.
 
     >>> fnp.full((2, 3), 7.0)
     Array([[7., 7., 7.],
@@ -68,6 +69,8 @@ def _filled(name: str, shape: Any, dtype: Any, device: Any, number: int) -> Any:
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """Zeros of `shape` (integer or tuple); dtype float32 without one. Raises ConcretizationTypeError for a traced shape.
 
+    device: None or the CPU.
+
     >>> fnp.zeros((2, 3))
     Array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
@@ -79,6 +82,8 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """Ones of `shape` (integer or tuple); dtype float32 without one. Raises ConcretizationTypeError for a traced shape.
+
+    device: None or the CPU.
 
     >>> fnp.ones((2, 2))
     Array([[1., 1.],
@@ -102,6 +107,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     """An array filled with `fill_value`, of the shape and dtype of `a` unless they are given.
 
     Args: a: array, or anything with a shape and a dtype. fill_value: scalar, or an array that broadcasts.
+    device: None or the CPU.
 
     >>> fnp.full_like(fnp.arange(3), 7)
     Array([7, 7, 7], dtype=int64)
@@ -121,6 +127,8 @@ def _prototype(a: Any, name: str) -> Any:
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros of the shape and dtype of `a` unless they are given.
 
+    Args: a: array, or anything with a shape and a dtype. device: None or the CPU.
+
     >>> fnp.zeros_like(np.arange(3.0))
     Array([0., 0., 0.], dtype=float64)
     """
@@ -129,6 +137,8 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones of the shape and dtype of `a` unless they are given.
+
+    Args: a: array, or anything with a shape and a dtype. device: None or the CPU.
 
     >>> fnp.ones_like(fnp.zeros((2, 3)), dtype=int)
     Array([[1, 1, 1],

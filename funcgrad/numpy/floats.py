@@ -22,6 +22,8 @@ __all__ = [
 def modf(x: Any, /, out: Any = None) -> tuple[Any, Any]:
     """The fraction and the whole part of real x, both with its sign, as floats of the shape of x.
 
+    out: must be None. Raises: TypeError for complex numbers.
+
     >>> fnp.modf(fnp.array([1.25, -2.5]))
     (Array([ 0.25, -0.5 ], dtype=float32), Array([ 1., -2.], dtype=float32))
     """

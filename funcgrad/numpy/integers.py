@@ -121,6 +121,8 @@ def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
 def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of the absolute values of integers; gcd(0, x) = |x|.
 
+    Args: x1, x2: integers whose shapes broadcast. Returns: their common dtype. Raises: TypeError for floats.
+
     >>> fnp.gcd(fnp.array([12, -7, 0]), 18)
     Array([ 6,  1, 18], dtype=int64)
     """
@@ -145,6 +147,8 @@ def _euclid_steps(d: np.dtype) -> int:
 
 def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of the absolute values of integers; 0 where one is 0.
+
+    Args: x1, x2: integers whose shapes broadcast. Returns: their common dtype. Raises: TypeError for floats.
 
     >>> fnp.lcm(fnp.array([4, 7, 0]), 6)
     Array([12, 42,  0], dtype=int64)

@@ -112,6 +112,8 @@ def _joined(name: str, tup: Any, prepare: Callable[..., Any], axis: Callable[[An
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays below each other (axis 0); vectors are rows. dtype: of the result; by promotion without one.
 
+    Args: tup: a sequence of arrays or scalars whose other extents are equal, otherwise ShapeError.
+
     >>> fnp.vstack([fnp.array([1, 2]), fnp.array([[3, 4], [5, 6]])])
     Array([[1, 2],
            [3, 4],
@@ -122,6 +124,8 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays beside each other (axis 1, or 0 for vectors). dtype: of the result; by promotion without one.
+
+    Args: tup: a sequence of arrays or scalars whose other extents are equal, otherwise ShapeError.
 
     >>> fnp.hstack([fnp.array([1, 2]), fnp.array([3])])
     Array([1, 2, 3], dtype=int64)
@@ -135,6 +139,8 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays behind each other (axis 2). dtype: of the result; by promotion without one.
 
+    Args: tup: a sequence of arrays or scalars whose first two extents are equal, otherwise ShapeError.
+
     >>> fnp.dstack([fnp.array([1, 2]), fnp.array([3, 4])])
     Array([[[1, 3],
             [2, 4]]], dtype=int64)
@@ -144,6 +150,8 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
 
 def column_stack(tup: Any) -> Any:
     """Vectors as the columns of a matrix; matrices beside each other.
+
+    Args: tup: a sequence of arrays with one number of rows; they are brought to one dtype.
 
     >>> fnp.column_stack([fnp.array([1, 2]), fnp.array([3, 4])])
     Array([[1, 3],
@@ -167,6 +175,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 def block(arrays: Any) -> Any:
     """An array from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one before.
 
+    Args: arrays: an array, or lists of one depth of arrays and scalars, which are brought to one dtype.
     Raises: UsageError for lists nested to different depths; ShapeError where the blocks do not fit.
 
     >>> fnp.block([[fnp.eye(2), fnp.zeros((2, 1))], [fnp.ones((1, 2)), fnp.full((1, 1), 9)]])
@@ -235,6 +244,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool)
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
     """Parts along `axis`: a number of equal sections, or the places where to cut. Raises UsageError for unequal sections.
 
+    Args: indices_or_sections: an integer, or ascending places, known while tracing. Returns: a list of arrays.
+
     >>> fnp.split(fnp.arange(6), 3)
     [Array([0, 1], dtype=int64), Array([2, 3], dtype=int64), Array([4, 5], dtype=int64)]
     >>> fnp.split(fnp.arange(6), [1, 4])
@@ -255,6 +266,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along axis 0.
 
+    Args: indices_or_sections: as in `split`. Returns: a list of arrays.
+
     >>> fnp.vsplit(fnp.array([[1, 2], [3, 4]]), 2)
     [Array([[1, 2]], dtype=int64), Array([[3, 4]], dtype=int64)]
     """
@@ -263,6 +276,8 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along axis 1 (axis 0 of a vector).
+
+    Args: indices_or_sections: as in `split`. Returns: a list of arrays.
 
     >>> fnp.hsplit(fnp.array([[1, 2], [3, 4]]), 2)
     [Array([[1],
@@ -274,6 +289,8 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along axis 2.
+
+    Args: indices_or_sections: as in `split`. Returns: a list of arrays.
 
     >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), [1])]
     [(2, 3, 1), (2, 3, 3)]

@@ -64,6 +64,8 @@ def tensordot(
 def outer(x1: Any, x2: Any, /) -> Any:
     """All products of an element of a vector with one of another. Raises ShapeError for other ranks.
 
+    Args: x1, x2: vectors, brought to one dtype.
+
     >>> fnp.linalg.outer(fnp.array([1, 2]), fnp.array([10, 20]))
     Array([[10, 20],
            [20, 40]], dtype=int64)
@@ -97,6 +99,8 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of 3 elements along `axis`; the other axes broadcast. Raises ShapeError for other extents.
+
+    Args: x1, x2: arrays of numbers, brought to one dtype.
 
     >>> fnp.linalg.cross(fnp.array([1, 0, 0]), fnp.array([0, 1, 0]))
     Array([0, 0, 1], dtype=int64)
@@ -136,6 +140,7 @@ def cross_of(x: Any, y: Any, axis_x: int, axis_y: int, axis_out: int) -> Any:
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """The product of two or more matrices (the first and last may be vectors), in the order that costs least.
 
+    Args: arrays: a sequence of arrays. precision: as in `fnp.matmul`.
     Raises: UsageError for fewer than two; ShapeError where they do not fit.
 
     >>> fnp.linalg.multi_dot([fnp.ones((9, 2)), fnp.ones((2, 9)), fnp.array([1.0] * 9)])
@@ -292,6 +297,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along `axis`: an integer, a tuple (taken together) or None for all elements. ord: as for vectors in
     `norm`.
+    keepdims: leave extents of 1.
 
     >>> fnp.linalg.vector_norm(fnp.array([[3.0, 4.0], [5.0, 12.0]]), axis=1)
     Array([ 5., 13.], dtype=float32)
@@ -302,6 +308,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of the matrices in the last two axes; ord as in `norm`. Raises ShapeError below two axes.
+
+    keepdims: leave extents of 1.
 
     >>> fnp.linalg.matrix_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]))
     Array(5., dtype=float32)

@@ -91,6 +91,7 @@ def var(
 
     Args: as in `mean`, and ddof (or `correction`): 1 for the unbiased estimate. mean: the mean where it is known (with extents
     of 1 along the axis). The result of complex input is real.
+    keepdims: leave extents of 1. dtype: of the result; without it as in `mean`. out: must be None.
 
     >>> fnp.var(fnp.array([1.0, 2.0, 3.0, 4.0]))
     Array(1.25, dtype=float32)
@@ -150,6 +151,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
     Args: a: array. weights: of the shape of a, or one for each element along the axis. returned: also give the sum of weights.
     Raises: ShapeError where the weights fit neither way.
+    keepdims: leave extents of 1.
 
     >>> fnp.average(fnp.array([1.0, 2.0, 4.0]), weights=fnp.array([2, 1, 1]))
     Array(2., dtype=float32)

@@ -23,6 +23,7 @@ __all__ = [
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Numbers of elements of a flattened array -> an index array for each axis of `shape`; negative ones count from the end.
 
+    Args: indices: integers. shape: a tuple. Returns: a tuple of int64 arrays of the shape of indices.
     Raises: ValueError for numbers out of range where they are known; in a traced function they go to the nearest element.
 
     >>> fnp.unravel_index(fnp.array([1, 5]), (2, 3))
@@ -55,6 +56,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
 
     mode: "raise" (needs numbers that are known; otherwise as "clip"), "clip" or "wrap". order: "C" or "F". dtype: int64
     without one.
+    Args: multi_index: a sequence of integer arrays that broadcast, one for each extent in dims.
 
     >>> fnp.ravel_multi_index((fnp.array([0, 1]), fnp.array([1, 2])), (2, 3))
     Array([1, 5], dtype=int64)

@@ -81,6 +81,8 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials (vectors of coefficients, the highest power first).
 
+    Args: a1, a2: vectors or scalars, brought to one dtype.
+
     >>> fnp.polyadd(fnp.array([1, 2, 3]), fnp.array([10, 20]))
     Array([ 1, 12, 23], dtype=int64)
     """
@@ -90,6 +92,8 @@ def polyadd(a1: Any, a2: Any) -> Any:
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials (vectors of coefficients, the highest power first).
 
+    Args: a1, a2: vectors or scalars, brought to one dtype.
+
     >>> fnp.polysub(fnp.array([1, 2, 3]), fnp.array([10, 20]))
     Array([  1,  -8, -17], dtype=int64)
     """
@@ -98,6 +102,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """The product of two polynomials. trim_leading_zeros: leave out leading zeros of both first (the numbers must be known).
+
+    Args: a1, a2: vectors of coefficients, the highest power first.
 
     >>> fnp.polymul(fnp.array([1, -1]), fnp.array([1, 1]))
     Array([ 1,  0, -1], dtype=int64)
@@ -134,6 +140,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th integral with integration constants k (a scalar for all, or one for each time; 0 by default).
+
+    Args: p: a vector of coefficients, the highest power first. Returns: floats, m more than p has.
 
     >>> fnp.polyint(fnp.array([3, 4, 5]), k=7)
     Array([1., 2., 5., 7.], dtype=float32)

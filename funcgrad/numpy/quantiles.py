@@ -250,6 +250,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """`median` of the elements that are not NaN; NaN where there is none.
 
+    Args: axis, keepdims, out, overwrite_input: as in `median`.
+
     >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0, 4.0]))
     Array(3., dtype=float32)
     """

@@ -92,6 +92,7 @@ def linspace(
     """`num` evenly spaced numbers from `start` to `stop` (included unless endpoint=False), along a new `axis`.
 
     start, stop: scalars or arrays that broadcast; gradients flow to both. retstep: also give the step.
+    num: an integer, known while tracing. dtype: of the result; a float without one. device: None or the CPU.
 
     >>> fnp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
@@ -134,6 +135,8 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     """`base` to the powers `linspace(start, stop, num)`. dtype: of the result; the powers are floats.
+
+    Args: endpoint, axis: as in `linspace`. base: a number, or an array that broadcasts.
 
     >>> fnp.logspace(0, 3, 4)
     Array([   1.,   10.,  100., 1000.], dtype=float32)
@@ -180,6 +183,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
     Args: indexing: "xy" (the first two axes swapped: columns first) or "ij". sparse: leave extents of 1 that broadcast.
     Returns: a list with one array for each vector.
+    copy: any; arrays are immutable.
 
     >>> x, y = fnp.meshgrid(fnp.arange(3), fnp.arange(2))
     >>> x

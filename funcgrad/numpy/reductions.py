@@ -308,6 +308,8 @@ def _arg(name: str, op: Callable[..., Any], a: Any, axis: Any, out: Any, keepdim
 def argmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
     """The index of the first largest element along `axis` (None: in the flattened array), int64. NaN counts as largest.
 
+    keepdims: leave an extent of 1. out: must be None. Raises: UsageError for an empty axis.
+
     >>> x = fnp.array([[1, 5, 3], [9, 2, 9]])
     >>> fnp.argmax(x), fnp.argmax(x, axis=1)
     (Array(3, dtype=int64), Array([1, 0], dtype=int64))
@@ -317,6 +319,8 @@ def argmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> A
 
 def argmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
     """The index of the first smallest element along `axis` (None: in the flattened array), int64. NaN counts as smallest.
+
+    keepdims: leave an extent of 1. out: must be None. Raises: UsageError for an empty axis.
 
     >>> fnp.argmin(fnp.array([[4, 5, 3], [9, 2, 9]]), axis=1)
     Array([2, 1], dtype=int64)

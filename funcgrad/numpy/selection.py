@@ -216,6 +216,8 @@ def take_along_axis(
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each element the choice whose number is in `a`; all broadcast. mode: "raise", "wrap" or "clip" for other numbers.
 
+    Args: a: integers. choices: a sequence of arrays and scalars, brought to one dtype. out: must be None.
+
     >>> fnp.choose(fnp.array([1, 0, 1]), [fnp.array([1, 2, 3]), fnp.array([10, 20, 30])])
     Array([10,  2, 30], dtype=int64)
     """
@@ -254,6 +256,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 def compress(condition: Any, a: Any, axis: Any = None, *, size: Any = None, fill_value: Any = 0, out: Any = None) -> Any:
     """The slices along `axis` (None: the elements) where the vector `condition` is True; size as in `nonzero`, filled with
     fill_value.
+    out: must be None. Raises: ShapeError for a condition that is no vector.
 
     >>> fnp.compress(fnp.array([True, False, True]), fnp.array([[1, 2, 3], [4, 5, 6]]), axis=1)
     Array([[1, 3],

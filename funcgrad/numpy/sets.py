@@ -101,6 +101,7 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueAll:
     """`unique` with indices, inverse and counts; NaN is different from NaN. Returns: a named tuple (values, indices,
     inverse_indices, counts).
+    size, fill_value: as in `unique`.
 
     >>> fnp.unique_all(fnp.array([3, 1, 3])).inverse_indices
     Array([1, 0, 1], dtype=int64)
@@ -111,6 +112,8 @@ def unique_all(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Unique
 def unique_counts(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueCounts:
     """`unique` with counts; NaN is different from NaN. Returns: a named tuple (values, counts).
 
+    size, fill_value: as in `unique`.
+
     >>> fnp.unique_counts(fnp.array([3, 1, 3]))
     UniqueCounts(values=Array([1, 3], dtype=int64), counts=Array([1, 2], dtype=int64))
     """
@@ -119,6 +122,8 @@ def unique_counts(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Uni
 
 def unique_inverse(x: Any, /, *, size: Any = None, fill_value: Any = None) -> UniqueInverse:
     """`unique` with the inverse; NaN is different from NaN. Returns: a named tuple (values, inverse_indices).
+
+    size, fill_value: as in `unique`.
 
     >>> values, inverse = fnp.unique_inverse(fnp.array([3, 1, 3]))
     >>> values[inverse]
@@ -129,6 +134,8 @@ def unique_inverse(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Un
 
 def unique_values(x: Any, /, *, size: Any = None, fill_value: Any = None) -> Any:
     """`unique`; NaN is different from NaN.
+
+    size, fill_value: as in `unique`.
 
     >>> fnp.unique_values(fnp.array([3.0, fnp.nan, 1.0, fnp.nan, 3.0]))
     Array([ 1.,  3., nan, nan], dtype=float32)
@@ -143,6 +150,8 @@ def _two(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
 
 def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """The different elements of both, sorted. size, fill_value: cut or filled to a length, as in `unique`.
+
+    Args: ar1, ar2: arrays, flattened and brought to one dtype.
 
     >>> fnp.union1d(fnp.array([3, 1]), fnp.array([2, 3]))
     Array([1, 2, 3], dtype=int64)
@@ -173,6 +182,8 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = No
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None) -> Any:
     """The elements that are in exactly one of both, sorted. size, fill_value: cut or filled to a length, as in `unique`.
 
+    Args: ar1, ar2: arrays, flattened. assume_unique: a promise that neither has an element twice.
+
     >>> fnp.setxor1d(fnp.array([3, 1]), fnp.array([2, 3]))
     Array([1, 2], dtype=int64)
     """
@@ -189,6 +200,7 @@ def intersect1d(
     """The elements that are in both, sorted; return_indices: also where each first stands in ar1 and ar2.
 
     size, fill_value: cut or filled to a length, as in `unique`; indices are filled with the number of elements.
+    assume_unique: a promise that neither has an element twice.
 
     >>> fnp.intersect1d(fnp.array([3, 1, 2]), fnp.array([2, 3]))
     Array([2, 3], dtype=int64)

@@ -102,6 +102,7 @@ def sort_complex(a: Any) -> Any:
 def lexsort(keys: Any, axis: Any = -1) -> Any:
     """The indices that sort by several keys, the last one first. keys: sequence of arrays of one shape, or one array.
 
+    Args: axis: an integer. Returns: int64 of the shape of a key.
     Raises: ShapeError for keys of different shapes.
 
     >>> surname, first = fnp.array([2, 1, 2]), fnp.array([3, 9, 1])

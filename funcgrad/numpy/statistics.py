@@ -171,6 +171,8 @@ def _nan_arg(name: str, f: Callable[..., Any], worst: float, a: Any, axis: Any, 
 def nanargmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
     """`argmax` of the elements that are not NaN; -1 where there is none.
 
+    Args: axis: an integer, or None for the flattened array. keepdims: leave an extent of 1. out: must be None.
+
     >>> fnp.nanargmax(fnp.array([[1.0, fnp.nan, 4.0], [fnp.nan, fnp.nan, fnp.nan]]), axis=1)
     Array([ 2, -1], dtype=int64)
     """
@@ -179,6 +181,8 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -
 
 def nanargmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
     """`argmin` of the elements that are not NaN; -1 where there is none.
+
+    Args: axis: an integer, or None for the flattened array. keepdims: leave an extent of 1. out: must be None.
 
     >>> fnp.nanargmin(fnp.array([fnp.nan, 4.0, 2.0]))
     Array(2, dtype=int64)
@@ -189,6 +193,8 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """`cumsum` with NaN as 0.
 
+    Args: axis, dtype, out: as in `cumsum`.
+
     >>> fnp.nancumsum(fnp.array([1.0, fnp.nan, 4.0]))
     Array([1., 1., 5.], dtype=float32)
     """
@@ -198,6 +204,8 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> A
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """`cumprod` with NaN as 1.
+
+    Args: axis, dtype, out: as in `cumprod`.
 
     >>> fnp.nancumprod(fnp.array([2.0, fnp.nan, 4.0]))
     Array([2., 2., 8.], dtype=float32)
@@ -268,6 +276,8 @@ def cov(
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """The correlation matrix: `cov` with every variable divided by its standard deviation, cut to [-1, 1].
+
+    Args: x, y, rowvar, dtype: as m, y, rowvar, dtype in `cov`. A variable that does not vary gives NaN.
 
     >>> fnp.corrcoef(np.array([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
     Array([[ 1., -1.],

@@ -99,6 +99,8 @@ def _filled_in(new: tuple[int, ...], x: Value) -> tuple[int, ...]:
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """All elements in one axis. order as in `reshape`.
 
+    out_sharding: must be None.
+
     >>> fnp.ravel(fnp.array([[1, 2], [3, 4]]))
     Array([1, 2, 3, 4], dtype=int64)
     >>> fnp.ravel(fnp.array([[1, 2], [3, 4]]), order="F")
@@ -155,6 +157,8 @@ def matrix_transpose(x: Any, /) -> Any:
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """Two axes exchanged; negative ones count from the end.
+
+    Args: axis1, axis2: integers. Raises: AxisError for axes that the array does not have.
 
     >>> fnp.swapaxes(fnp.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
@@ -292,6 +296,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """The array repeated to `shape`; no memory is moved. Raises ShapeError where it does not fit.
+
+    out_sharding: must be None.
 
     >>> fnp.broadcast_to(fnp.array([1, 2]), (3, 2))
     Array([[1, 2],

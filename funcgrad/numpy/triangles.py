@@ -116,6 +116,8 @@ def triu(m: Any, k: Any = 0) -> Any:
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
     """The row and column numbers of the lower triangle of an n x m matrix (m = n where it is left out), int64.
 
+    Args: n, m: integers, known while tracing. k: the diagonal up to which it reaches, 0 for the main one.
+
     >>> fnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int64), Array([0, 0, 1], dtype=int64))
     >>> fnp.arange(9).reshape(3, 3)[fnp.tril_indices(3, -1)]
@@ -131,6 +133,8 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
     """The row and column numbers of the upper triangle of an n x m matrix (m = n where it is left out), int64.
+
+    Args: n, m: integers, known while tracing. k: the diagonal from which it starts, 0 for the main one.
 
     >>> fnp.triu_indices(2)
     (Array([0, 0, 1], dtype=int64), Array([0, 1, 1], dtype=int64))
@@ -155,6 +159,8 @@ def _matrix_shape(arr: Any, name: str) -> tuple[int, int]:
 def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Any, Any]:
     """`tril_indices` for the shape of a matrix. Raises ShapeError for other ranks.
 
+    Args: k: the diagonal up to which it reaches, 0 for the main one.
+
     >>> fnp.tril_indices_from(fnp.ones((2, 3)))
     (Array([0, 1, 1], dtype=int64), Array([0, 0, 1], dtype=int64))
     """
@@ -164,6 +170,8 @@ def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Any, Any]:
 
 def triu_indices_from(arr: Any, k: Any = 0) -> tuple[Any, Any]:
     """`triu_indices` for the shape of a matrix. Raises ShapeError for other ranks.
+
+    Args: k: the diagonal from which it starts, 0 for the main one.
 
     >>> fnp.triu_indices_from(fnp.ones((2, 3)))
     (Array([0, 0, 0, 1, 1], dtype=int64), Array([0, 1, 2, 1, 2], dtype=int64))
