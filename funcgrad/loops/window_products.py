@@ -1,18 +1,23 @@
-"""The products of a convolution, four ways, by what lies side by side in memory.
+"""The products of a convolution, by what lies side by side in memory.
 
 In: two views with named axes, the left one padded. Out: a view of the result. The names: g (group), n (batch), c (feature),
 o (out feature), s0 s1 ... (spatial), p0 p1 ... (places) and k0 k1 ... (taps), so that
 
     out[n, p, g, o] = sum over k, c of x[g, n, c, p * stride + k * dilation] * y[g, o, c, k]
 
-`in_place`  the channel is innermost, and the places along all spatial axes but the last (with some that are none, between one
-            image and the next) are rows a fixed step apart. A run of the last axis is a window's row, so that nothing is copied:
-            the products for all taps along the other axes are added up, one result for each place along the last one.
-`strips`    the channel (c, or n where the features are the batch, as in the gradient by y) is innermost. Windows are copied out
-            along all spatial axes but the last; along that one they are strips that overlap where they lie, and the places along
-            it are a batch of products (Cho and Brandt, "MEC: memory-efficient convolution for deep neural network", 2017).
-`patches`   all windows are copied out, one product ("im2col"): dilated windows, few channels, few rows.
+The channel is c or n (n where the features are the batch, as in the gradient by y), whichever lies closer together.
+
+`in_place`  channel c: the places along all spatial axes but the last (and some that are none, from one image to the next) are
+            rows a fixed step apart. A run of the last axis is a window's row, so that nothing is copied: the products for all
+            taps along the other axes are added up, one result for each place along the last one.
+`strips`    windows are copied out along all spatial axes but the last; along that one they are strips that overlap where they
+            lie, and the places along it are a batch of products (Cho and Brandt, "MEC: memory-efficient convolution for deep
+            neural network", 2017). `strips_of_batches`: the same along the first axis, for the gradient by y.
+`patches`   all windows are copied out, one product ("im2col"): dilated windows, few rows. `planes`: the same for few features.
+`pointwise` windows of one element: a product of the operands as they lie.
 `direct`    a sum of products in one kernel, nothing is copied: one out feature, one feature a group, dtypes that BLAS has not.
+
+The limits below are estimates of where one way overtakes another.
 """
 
 from collections.abc import Sequence
