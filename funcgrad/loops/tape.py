@@ -13,7 +13,7 @@ from funcgrad.loops.graph import Arg, Number
 from funcgrad.loops.templates import BOOL, INT64, Template, burden_of, cost_of, storage_dtype
 
 LONGEST = 1500  # instructions
-HEAVIEST = 4000  # burden: a kernel of so much takes a second to compile; kernels of single operators take less together
+HEAVIEST = 8000  # burden: such a kernel takes a second to compile; kernels of single operators take less together
 
 Instr = tuple[str, np.dtype, tuple[int, ...], Any]
 
