@@ -25,7 +25,11 @@ def zeta_f64(x, q):
         a = a + f64(1.0)
         k = k + f64(1.0)
     last = pow_f64(a, -s)
-    out = out + last * (fdiv(a, s - f64(1.0)) + f64(0.5))
+    # the integral from a on; where a is large, a^-s may be less than the smallest float and the integral not
+    lead = last * a
+    if a > f64(1e8):
+        lead = pow_f64(a, f64(1.0) - s)
+    out = out + fdiv(lead, s - f64(1.0)) + f64(0.5) * last
     r = fdiv(f64(1.0), a)
     term = last * s * r
     r = r * r

@@ -65,7 +65,10 @@ def _log_rest(x: Any) -> Any:
 
 def gamma_density(a: Any, x: Any) -> Any:
     """x^(a-1) exp(-x) / Gamma(a), the slope of igamma."""
-    return exp(sub(sub(_times_log(sub(a, like(a, 1)), x, _log, like(x, 0)), x), lgamma(a)))
+    beyond = eq(x, like(x, np.inf))
+    y = select_n(beyond, x, like(x, 1))
+    density = exp(sub(sub(_times_log(sub(a, like(a, 1)), y, _log, like(x, 0)), y), lgamma(a)))
+    return select_n(beyond, density, like(x, 0))
 
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:

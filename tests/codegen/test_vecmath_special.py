@@ -81,6 +81,11 @@ def test_bound(op):
             assert error <= allowed, (op, xs, g, float(want), error)
 
 
+def test_zeta_where_terms_underflow_and_their_sum_does_not():
+    s, q = np.array([2.0, 3.5, 2.0, 1.5]), np.array([1e170, 1e100, 1e9, 1e300])
+    np.testing.assert_allclose(helper("zeta", s, q), scalar_numpy.BINARY["zeta"](s, q), rtol=1e-13)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 60])
 def test_functions_of_a_whole_order(n):
     x = np.concatenate([spread(RNG, 1e-4, 700, 40), [24.9, 25.0, n * n / 2 + 25, 2 * np.sqrt(n + 1)]])

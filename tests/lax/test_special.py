@@ -55,7 +55,7 @@ def test_beta_grads(a, b, x):
 def test_ends_of_the_range_have_finite_slopes():
     for f in (lax.igamma, lax.igammac):
         for x in (0.0, np.inf):
-            assert float(fg.grad(f)(np.float64(2.0), np.float64(x))) == 0
+            assert [float(t) for t in fg.grad(f, (0, 1))(np.float64(2.0), np.float64(x))] == [0, 0]
         assert abs(float(fg.grad(f, 1)(np.float64(1.0), np.float64(0.0)))) == 1
     for x in (0.0, 1.0):
         for k in (0, 1):
