@@ -31,6 +31,12 @@ __all__ = ["binomial", "multinomial", "poisson"]
 _STIELTJES = (1 / 12, 1 / 30, 53 / 210, 195 / 371)
 
 
+def _constant(name: str, arg: str, x: Any, dtype: np.dtype) -> Any:
+    """A parameter in this dtype. Counts move in steps, so that nothing is differentiated."""
+    x = parameter(name, arg, x, dtype)
+    return ew.stop_gradient(x) if isinstance(x, Value) else x
+
+
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_value(x, shape) if isinstance(x, Value) else full(shape, x)
 
@@ -62,7 +68,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
 
     Args: key: one key. lam: scalar or array, 0 or more (negative numbers and NaN give -1); float64 is taken as it is, others in
     float32. shape: one that lam broadcasts to; that of lam without one. dtype: of the result, an integer dtype; int64 without
-    one. Counts beyond its range become its largest number.
+    one. Counts beyond its range become its nearest bound. The derivative by lam is 0.
 
     >>> random.poisson(random.key(0), 3.5, (4,))
     Array([0, 0, 5, 4], dtype=int64)
@@ -73,7 +79,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     x = operand(lam, "random.poisson", "lam")
     aval = aval_of(x)
     work = np.dtype(dt.float64 if aval.dtype == dt.float64 and not aval.weak_type else dt.float32)
-    x = parameter("poisson", "lam", x, work)
+    x = _constant("poisson", "lam", x, work)
     extents = draw_shape("poisson", shape, x)
     k, x = single("poisson", key), _repeated(x, extents)
     counted = ~(x >= 10)  # with NaN
@@ -81,14 +87,8 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     few = _poisson_counted(k, ew.select_n(counted, full(extents, work.type(0)), x))
     # The places that are counted have numbers of many events here that nobody reads: JAX draws for these too.
     many = _poisson_rejection(k, ew.select_n(counted, x, full(extents, work.type(1e5))), rejected)
-    out = ew.select_n(counted, many, few)
-    return _as_integer(ew.select_n(x == 0, out, full(extents, work.type(0))), x, d)
-
-
-def _as_integer(k: Any, lam: Any, d: np.dtype) -> Any:
-    most = np.iinfo(d).max
-    over = (k >= k.dtype.type(most)) | (lam == np.inf)
-    return ew.select_n(over, ew.convert(ew.select_n(over, k, full(k.shape, k.dtype.type(0))), d), full(k.shape, d.type(most)))
+    out = ew.select_n(x == np.inf, ew.select_n(counted, many, few), x)
+    return ew.convert(ew.select_n(x == 0, out, full(extents, work.type(0))), d)
 
 
 def _poisson_counted(key: Any, lam: Any) -> Any:
@@ -134,14 +134,14 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
     Args: key: one key. n: scalar or array, 0 or more. p: scalar or array, from 0 to 1. shape: one that n and p broadcast to;
     without it, that of both together. dtype: of the result, floating (of whole numbers); float32 without one.
-    Returns: NaN where n is negative, p is not in [0, 1], or one of them is NaN; inf where n is.
+    Returns: NaN where n is negative, p is not in [0, 1], or one of them is NaN; inf where n is. The derivatives by n and p are 0.
 
     >>> random.binomial(random.key(0), 10, 0.3, (4,))
     Array([2., 2., 1., 2.], dtype=float32)
     """
     d = float_dtype("binomial", dtype)
     work = np.dtype(dt.float64 if d == dt.float64 else dt.float32)
-    trials, chance = parameter("binomial", "n", n, work), parameter("binomial", "p", p, work)
+    trials, chance = _constant("binomial", "n", n, work), _constant("binomial", "p", p, work)
     extents = draw_shape("binomial", shape, trials, chance)
     out = _binomial(single("binomial", key), _repeated(trials, extents), _repeated(chance, extents))
     return ew.convert(out, d)
@@ -218,15 +218,15 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     Args: key: one key. n: scalar or array of whole numbers. p: (..., k), from 0, of sum 1 along the last axis. shape: of the
     result, its last extent k; without it, n and p[..., 0] give the others together. dtype: floating; float32 without one.
     unroll: classes in a pass of the loop over them, as for `lax.scan`.
-    Each count is binomial among the trials that the classes before left.
+    Each count is binomial among the trials that the classes before left. The derivatives by n and p are 0.
 
     >>> random.multinomial(random.key(0), 10, fnp.array([0.2, 0.3, 0.5]))
     Array([1., 1., 8.], dtype=float32)
     """
     d = float_dtype("multinomial", dtype)
     work = np.dtype(dt.float64 if d == dt.float64 else dt.float32)
-    trials = parameter("multinomial", "n", n, work)
-    chances = as_value(parameter("multinomial", "p", p, work), "random.multinomial", "p")
+    trials = _constant("multinomial", "n", n, work)
+    chances = as_value(_constant("multinomial", "p", p, work), "random.multinomial", "p")
     k = single("multinomial", key)
     classes = chances.shape[-1:]
     if not classes:

@@ -317,6 +317,14 @@ def test_poisson_edges():
         R.poisson(K, 3.0, dtype="float32")
 
 
+@pytest.mark.parametrize("run", [lambda f: f, fg.jit], ids=["eager", "jit"])
+def test_counts_have_no_derivative(run):
+    lam, p = np.array([2.5, 30.0]), np.array([0.2, 0.8])
+    assert (run(fg.grad(lambda x: (R.poisson(K, x) * x).sum()))(lam) == R.poisson(K, lam)).all()
+    assert (run(fg.grad(lambda x: (R.binomial(K, 40, x) * x).sum()))(p) == R.binomial(K, 40, p)).all()
+    assert (run(fg.grad(lambda x: (R.multinomial(K, 40, x) * x).sum()))(p) == R.multinomial(K, 40, p)).all()
+
+
 def test_binomial_edges():
     n = np.array([5, 5, 0, 7, -1, np.nan, np.inf, 5, 5, 5])
     p = np.array([0, 1, 0.5, 0.5, 0.5, 0.5, 0.5, -0.1, 1.1, np.nan])
