@@ -264,9 +264,12 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     Array([12, 34], dtype=int64)
     """
     x, y, target = operands("vecdot", x1, x2, preferred_element_type, precision)
-    if x.ndim == 0 or y.ndim == 0 or x.shape[axis] != y.shape[axis]:
+    if x.ndim == 0 or y.ndim == 0:
+        raise _mismatch("vecdot", x1, x2, "arrays with at least one axis", "x * y for scalars")
+    i, j = axis_of(axis, x.ndim, "vecdot"), axis_of(axis, y.ndim, "vecdot")
+    if x.shape[i] != y.shape[j]:
         raise _mismatch("vecdot", x1, x2, f"equal extents along axis {axis}", "mend axis=")
-    x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
+    x, y = moveaxis(x, i, -1), moveaxis(y, j, -1)
     x = conj(x) if x.dtype in dt.COMPLEXES else x
     return finish(squeeze_last_two(matmul(expand_dims(x, -2), expand_dims(y, -1))), target)
 

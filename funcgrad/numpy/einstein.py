@@ -9,7 +9,7 @@ from typing import Any
 import opt_einsum
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import cast, check_unsupported, common_dtype, values_of
 from funcgrad.numpy.diagonals import diagonal
@@ -34,11 +34,22 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
     """The letters of each operand, those of the output, and the operands."""
     if not isinstance(subscripts, str):
         # einsum(x, [0, 1], y, [1, 2], [0, 2])
-        subscripts, operands = opt_einsum.parser.convert_interleaved_input((subscripts, *operands))
+        try:
+            subscripts, operands = opt_einsum.parser.convert_interleaved_input((subscripts, *operands))
+        except (AssertionError, TypeError, ValueError, KeyError):
+            raise UsageError(
+                message(
+                    f"fnp.einsum: got {describe(subscripts)} in the place of the subscripts",
+                    "a text, or arrays and lists of axes in turn",
+                    "fnp.einsum('ij,jk->ik', x, y)",
+                )
+            ) from None
+    if not operands:
+        raise UsageError(message(f"fnp.einsum: got {subscripts!r} and no arrays", "one array or more", "fnp.einsum('ij->i', x)"))
     xs = values_of("einsum", **{f"operands[{i}]": x for i, x in enumerate(operands)})
     try:
         inputs, output, _ = opt_einsum.parser.parse_einsum_input((subscripts, *[_Shape(x.shape) for x in xs]))
-    except (ValueError, TypeError) as error:
+    except (AssertionError, ValueError, TypeError) as error:
         raise UsageError(
             message(
                 f"fnp.einsum: got {subscripts!r} for shapes {[x.shape for x in xs]}: {error}",

@@ -106,7 +106,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     Array([0, 0, 1], dtype=int64)
     """
     x, y = as_value(x1, "linalg.cross", "x1"), as_value(x2, "linalg.cross", "x2")
-    if x.ndim == 0 or y.ndim == 0 or x.shape[axis] != 3 or y.shape[axis] != 3:
+    if 0 in (x.ndim, y.ndim) or {v.shape[axis_of(axis, v.ndim, "linalg.cross")] for v in (x, y)} != {3}:
         raise ShapeError(
             message(
                 f"fnp.linalg.cross: got {x.aval.str_short()} and {y.aval.str_short()}",
@@ -146,6 +146,8 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     >>> fnp.linalg.multi_dot([fnp.ones((9, 2)), fnp.ones((2, 9)), fnp.array([1.0] * 9)])
     Array([18., 18., 18., 18., 18., 18., 18., 18., 18.], dtype=float32)
     """
+    if not isinstance(arrays, Sequence):
+        raise TypeError(message(f"fnp.linalg.multi_dot: got {type(arrays).__name__}", "a list of arrays", "[a, b, c]"))
     xs = [as_value(a, "linalg.multi_dot", f"arrays[{i}]") for i, a in enumerate(arrays)]
     if len(xs) < 2:
         raise UsageError(message(f"fnp.linalg.multi_dot: got {len(xs)} arrays", "two or more", "[a, b, c]"))

@@ -10,9 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from funcgrad.bridge.array import from_numpy
 from funcgrad.numpy._promote import cast
-from funcgrad.ops.convert import convert_numpy
+from funcgrad.numpy.creation import array
 from funcgrad.trace.value import Value
 
 __all__ = [
@@ -47,10 +46,7 @@ class ScalarType:
         self.__doc__ = _SCALAR_DOC.format(name=name, dtype=self.dtype, what=what, sample=sample, shows=shows)
 
     def __call__(self, x: Any) -> Any:
-        if isinstance(x, Value):
-            return cast(x, self.dtype)
-        x = cast(x, self.dtype) if x.__class__ is int else x  # one that does not fit is an error
-        return from_numpy(convert_numpy(np.asarray(x), self.dtype))
+        return cast(x, self.dtype) if isinstance(x, Value) else array(x, self.dtype)
 
     @property
     def type(self) -> Any:

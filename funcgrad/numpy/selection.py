@@ -72,6 +72,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     >>> fnp.select([x < 2, x < 4], [x, 10 * x], default=-1)
     Array([ 0,  1, 20, 30, -1, -1], dtype=int64)
     """
+    if not isinstance(condlist, (Sequence, Value, np.ndarray)) or not isinstance(choicelist, (Sequence, Value, np.ndarray)):
+        raise TypeError(
+            message("fnp.select: got no sequences", "a list of conditions, and one of choices", "fnp.select([x > 0], [x], 0)")
+        )
     if len(condlist) != len(choicelist) or not len(condlist):
         raise UsageError(
             message(

@@ -59,18 +59,18 @@ def unique(
     Array([ 1,  2,  3, -1], dtype=int64)
     """
     x = as_value(ar, "unique", "ar")
+    axis = None if axis is None else axis_of(axis, x.ndim, "unique")
     if size is None:
         values, index, inverse, counts = np.unique(_known(x, "unique"), True, True, True, axis, equal_nan=equal_nan)
         if axis is None:
             inverse = inverse.reshape(x.shape)
         values, index, inverse, counts = [from_numpy(np.asarray(v, order="C")) for v in (values, index, inverse, counts)]
     else:
-        i = None if axis is None else axis_of(axis, x.ndim, "unique")
-        rows = ravel(x) if i is None else moveaxis(x, i, 0)
+        rows = ravel(x) if axis is None else moveaxis(x, axis, 0)
         n = static_int(size, "unique", "size")
         values, index, inverse, counts, _ = distinct("unique", rows, n, fill_value, equal_nan=equal_nan)
-        values = values if i is None else moveaxis(values, 0, i)
-        inverse = reshape(inverse, x.shape) if i is None else inverse
+        values = values if axis is None else moveaxis(values, 0, axis)
+        inverse = reshape(inverse, x.shape) if axis is None else inverse
     extra = [v for v, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts)) if wanted]
     return (values, *extra) if extra else values
 

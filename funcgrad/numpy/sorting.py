@@ -3,6 +3,7 @@
 Sorting is stable unless `stable=False` is given; NaN sorts last. Gradients of `sort` go to the elements that moved.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,8 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     >>> fnp.lexsort((first, surname))
     Array([1, 2, 0], dtype=int64)
     """
+    if not isinstance(keys, (Sequence, Value, np.ndarray)):
+        raise TypeError(message(f"fnp.lexsort: got {keys!r}", "a sequence of arrays", "fnp.lexsort((second, first))"))
     rows = [as_value(k, "lexsort", "keys") for k in keys]
     if not rows or len({k.shape for k in rows}) > 1:
         raise ShapeError(

@@ -93,3 +93,31 @@ def test_a_stencil_of_rolls_is_one_kernel():
     with counters() as c:
         fg.jit(f)(np.zeros((9, 8)))
     assert c.compiled == 0
+
+
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: fnp.einsum("ij"), ValueError, "no arrays"),
+        (lambda: fnp.einsum(None, np.ones(2)), ValueError, "in the place of the subscripts"),
+        (lambda: fnp.einsum(object(), [0], np.ones(2)), ValueError, "in the place of the subscripts"),
+        (lambda: fnp.lexsort(None), TypeError, "fnp.lexsort: got None"),
+        (lambda: fnp.select(None, None), TypeError, "fnp.select: got no sequences"),
+        (lambda: fnp.vecdot(np.ones((3, 4)), np.ones((3, 4)), axis=9), IndexError, "fnp.vecdot: got axis=9"),
+        (lambda: fnp.linalg.cross(np.ones((3, 3)), np.ones((3, 3)), axis=9), IndexError, "got axis=9"),
+        (lambda: fnp.linalg.multi_dot(None), TypeError, "fnp.linalg.multi_dot: got NoneType"),
+        (lambda: fnp.unique(np.ones((3, 4)), axis=9), IndexError, "fnp.unique: got axis=9"),
+        (lambda: fnp.float32("abc"), TypeError, "cannot read as numbers"),
+        (lambda: fnp.uint8([1, 257]), OverflowError, "257 for uint8"),
+        (lambda: fnp.bool_(None), TypeError, "got None"),
+    ],
+)
+def test_errors_teach(call, error, text):
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert "Allowed: " in str(caught.value) and "Try: " in str(caught.value)
+
+
+def test_scalar_types_take_lists_of_arrays():
+    x = fg.jit(lambda v: fnp.float32([v, 1.5]))(np.float64(0.25))
+    assert x.dtype == np.float32 and x.tolist() == [0.25, 1.5]
