@@ -138,7 +138,10 @@ def _dense(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, 
         x = _padded(graph, x, axes, ["n", "g", "c", *spatial])
         return _in_turns(graph, x, y, axes, dtype, lambda x, y: ways.planes(graph, x, y, axes, dtype, features_last))
     channel = near if x.extent(near) > 1 else "n" if near == "c" else "c"
-    order = ["g", "n", *spatial, "c"] if channel == "c" else ["c", *spatial, "g", "n"]
+    order = ["c", *spatial, "g", "n"]
+    if channel == "c":  # with images side by side their rows are places without gaps, if windows do not step over rows
+        dense = all([a.stride == 1 for a in axes[:-1]])
+        order = ["g", *spatial[:-1], "n", spatial[-1], "c"] if dense else ["g", "n", *spatial, "c"]
     x = _padded(graph, x, axes, order)
     if x.stride(channel) != 1:
         x = copied(graph, x, order)

@@ -7,7 +7,7 @@ o (out feature), s0 s1 ... (spatial), p0 p1 ... (places) and k0 k1 ... (taps), s
 
 The channel is c or n (n where the features are the batch, as in the gradient by y), whichever lies closer together.
 
-`in_place`  channel c: the places along all spatial axes but the last (and some that are none, from one image to the next) are
+`in_place`  channel c: the places of all images along all spatial axes but the last (and some between that are none) are
             rows a fixed step apart. A run of the last axis is a window's row, so that nothing is copied: the products for all
             taps along the other axes are added up, one result for each place along the last one.
 `strips`    windows are copied out along all spatial axes but the last; along that one they are strips that overlap where they
@@ -211,16 +211,19 @@ def rows_of(x: Named, axes: list[Axis]) -> Rows | None:
     contiguous = x.stride("c") == 1 and (axes[last].taps == 1 or axes[last].dilation * x.stride(f"s{last}") == x.extent("c"))
     places = [("n", x.extent("n"), x.stride("n"))]
     places += [(f"p{i}", a.places, a.stride * x.stride(f"s{i}")) for i, a in enumerate(axes[:-1])]
-    outer = []
-    while len(places) > 1 and prod([extent for _, extent, _ in places[1:]]) >= FEWEST_ROWS:
-        outer.append(places.pop(0)[0])
-    step = min([stride for _, extent, stride in places if extent > 1], default=0)
-    if not contiguous or run < FEWEST_TERMS or step < run or any([n > 1 and s % step for _, n, s in places]):
-        return None
-    counts = {name: stride // step if extent > 1 else 0 for name, extent, stride in places}
-    number = 1 + sum([(extent - 1) * counts[name] for name, extent, _ in places])
-    enough = FEWEST_ROWS <= number <= MOST_GAPS * prod([extent for _, extent, _ in places])
-    return Rows(step, counts, outer, number) if enough else None
+    places.sort(key=lambda place: (place[1] > 1, -place[2]))
+    outer: list[str] = []
+    while contiguous and run >= FEWEST_TERMS:
+        wanted = prod([extent for _, extent, _ in places])
+        step = min([stride for _, extent, stride in places if extent > 1], default=0)
+        if wanted < FEWEST_ROWS or step < run or any([n > 1 and s % step for _, n, s in places]):
+            return None
+        counts = {name: stride // step if extent > 1 else 0 for name, extent, stride in places}
+        number = 1 + sum([(extent - 1) * counts[name] for name, extent, _ in places])
+        if number == wanted or wanted // places[0][1] < FEWEST_ROWS:
+            return Rows(step, counts, outer, number) if number <= MOST_GAPS * wanted else None
+        outer.append(places.pop(0)[0])  # with fewer axes there is less between them
+    return None
 
 
 def in_place(graph: Graph, x: Named, y: Named, axes: list[Axis], dtype: np.dtype, rows: Rows) -> Named:

@@ -323,6 +323,8 @@ def test_products_are_few():
     names, (product,) = steps((8, 28, 28, 64), (3, 3, 64, 32), specs=NHWC)
     assert names == ["Gemm", "KernelStep"]  # the rows of images, without what lies between them
     assert (product.m, product.n, product.k, product.points()) == (7 * 28 + 26, 32, 3 * 64, (26, 3))
+    names, (product,) = steps((8, 28, 28, 64), (3, 3, 64, 32), specs=NHWC, padding=((1, 1), (1, 1)))
+    assert names[-2:] == ["Gemm", "KernelStep"] and product.m == 8 * 28  # padded images lie side by side
     names, (product,) = steps((2, 200, 28, 64), (3, 3, 64, 32), specs=NHWC)
     assert names == ["Gemm"] and product.points() == (2 * 26, 3)  # of tall images each for itself
     names, (product,) = steps((8, 28, 28, 64), (1, 1, 64, 32), specs=NHWC)
