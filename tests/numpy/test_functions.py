@@ -99,7 +99,7 @@ def test_a_stencil_of_rolls_is_one_kernel():
     "call, error, text",
     [
         (lambda: fnp.einsum("ij"), ValueError, "no arrays"),
-        (lambda: fnp.einsum(None, np.ones(2)), ValueError, "in the place of the subscripts"),
+        (lambda: fnp.einsum(None, np.ones(2)), TypeError, "got None"),
         (lambda: fnp.einsum(object(), [0], np.ones(2)), ValueError, "in the place of the subscripts"),
         (lambda: fnp.lexsort(None), TypeError, "fnp.lexsort: got None"),
         (lambda: fnp.select(None, None), TypeError, "fnp.select: got no sequences"),
