@@ -148,6 +148,7 @@ class Driver:
             futex = SYS_FUTEX.get(os.uname().machine, 0)
             put(layout.E_SYSCALL, _address(libc, "syscall") if futex else 0)
             put(layout.E_FUTEX, futex)
+        put(layout.E_CLOCK, _address(libc, "clock_gettime"))
         put(layout.E_CREATE, _address(libc, "pthread_create"))
         put(layout.E_WORKER, self.entries["worker"])
         put(layout.E_ASKED, self.entries["asked_to_stop"])

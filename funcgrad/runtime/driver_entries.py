@@ -11,8 +11,11 @@ Its functions call those of driver_walk.py and driver_work.py; see there.
 from funcgrad.runtime.driver_layout import (
     B_BASES,
     B_BUDGET,
+    B_CLOCK,
     B_STOPPED,
     B_THREAD,
+    CLOCK_MONOTONIC,
+    CLOCK_THREAD,
     E_AS_INT,
     E_BLAS_BEFORE,
     E_BLAS_GET,
@@ -24,6 +27,7 @@ from funcgrad.runtime.driver_layout import (
     E_LAUNCHES,
     E_NDARRAY,
     E_NONE,
+    E_POOL,
     E_RESTORE_THREAD,
     E_SAVE_THREAD,
     INTERRUPTED,
@@ -85,7 +89,14 @@ def run(env, state, block, code):
         poke(block + B_THREAD, call0(peek(env + E_SAVE_THREAD)))
     if peek(state + S_BLAS) != 0:
         enter_blas(env)
-    failed = walk(env, state, block, code)
+    pool = peek(env + E_POOL)
+    if pool != 0 and peek(state + S_LONG) != 0:
+        started = now(env, block + B_CLOCK, CLOCK_MONOTONIC)
+        ran = now(env, block + B_CLOCK, CLOCK_THREAD)
+        failed = walk(env, state, block, code)
+        judge(env, pool, block + B_CLOCK, started, ran)
+    else:
+        failed = walk(env, state, block, code)
     if peek(state + S_BLAS) != 0:
         leave_blas(env)
     thread = peek(block + B_THREAD)

@@ -40,8 +40,9 @@ E_LAUNCHES = 280  # native steps run by this process so far
 E_SIGNALS = 288  # PyErr_CheckSignals
 E_GEMV = 296  # sgemv, dgemv, cgemv, zgemv
 E_ASKED = 328  # address of `asked_to_stop`
-E_BLOCKS = 336  # free blocks: two for each size class
-E_BYTES_TOTAL = 336 + 16 * 64
+E_CLOCK = 336  # clock_gettime, or 0
+E_BLOCKS = 344  # free blocks: two for each size class
+E_BYTES_TOTAL = 344 + 16 * 64
 
 # ---- state: one table an executable -------------------------------------------------------------------------
 S_ENVIRONMENT = 0
@@ -58,12 +59,13 @@ S_CHECKS = 80  # 1: some kernel uses the threads' error records
 S_STEPS = 88  # native steps, all stretches together
 S_BYTES_TOTAL = 96
 
-# ---- block: the private memory of one call: 64 bytes of state, then addresses, buffers, scratch, arena ---------
+# ---- block: the private memory of one call: 80 bytes of state, then addresses, buffers, scratch, arena ---------
 B_ERROR = 0  # step + 1, then the kernel's error record (check + 1, index, size)
 B_THREAD = 32  # the thread state while the GIL is released, or 0
 B_BUDGET = 40  # nanoseconds, about, that loops go on before they look for signals
 B_STOPPED = 48  # 1: a signal's handler has raised, everything shall end
-B_BASES = 64  # the addresses of inputs, outputs, arena, and the slots of loops
+B_CLOCK = 64  # two words for the clock
+B_BASES = 80  # the addresses of inputs, outputs, arena, and the slots of loops
 
 # ---- a thread's error record, the head of its scratch (the first 24 bytes are the kernel's) ---------------------
 X_STOP = 32  # `asked_to_stop`, or 0
@@ -155,7 +157,19 @@ J_A = 512
 J_B = 520
 J_C = 528
 J_ENVIRONMENT = 536
+P_REST = 576  # until this time jobs are not shared out
+P_PENALTY = 584  # how long that was the last time
+P_WALL = 592  # in the runs of this window: nanoseconds that passed,
+P_RAN = 600  # in which the caller had a processor,
+P_IDLE = 608  # in which it waited for others
+P_CLOCK = 616  # two words for the clock
 P_BYTES_TOTAL = 640
+
+CLOCK_MONOTONIC = 1
+CLOCK_THREAD = 3  # processor time of the calling thread
+WINDOW = 20_000_000  # nanoseconds
+PENALTY_FIRST = 100_000_000
+PENALTY_MOST = 2_000_000_000
 
 FUTEX_WAIT_PRIVATE = 128
 FUTEX_WAKE_PRIVATE = 129

@@ -12,10 +12,13 @@ from funcgrad.runtime.driver_layout import (
     B_BASES,
     B_ERROR,
     B_STOPPED,
+    CLOCK_MONOTONIC,
+    CLOCK_THREAD,
     E_ADVISE,
     E_ALLOCATE,
     E_ASKED,
     E_BLOCKS,
+    E_CLOCK,
     E_CREATE,
     E_FREE,
     E_FUTEX,
@@ -69,15 +72,23 @@ from funcgrad.runtime.driver_layout import (
     MADV_HUGEPAGE,
     P_ACTIVE,
     P_BYTES_TOTAL,
+    P_CLOCK,
+    P_IDLE,
     P_LOCK,
     P_NEXT,
     P_NUMBERED,
     P_OPEN,
+    P_PENALTY,
+    P_RAN,
+    P_REST,
     P_SEQUENCE,
     P_SLEEPERS,
     P_SPIN,
     P_STARTED,
+    P_WALL,
     P_WORKERS,
+    PENALTY_FIRST,
+    PENALTY_MOST,
     R_ADDRESS,
     R_CHECKS,
     R_CHUNK,
@@ -99,6 +110,7 @@ from funcgrad.runtime.driver_layout import (
     V_TRANS,
     V_X,
     V_Y,
+    WINDOW,
     X_BLOCK,
     X_CALLER,
     X_ENVIRONMENT,
@@ -215,8 +227,8 @@ def worker(env):
             spins -= 1
         if spins == 0:
             atomic_add(pool + P_SLEEPERS, 1)
-            # the kernel looks at the sequence once more, so that no job is slept through
-            call4(peek(env + E_SYSCALL), peek(env + E_FUTEX), pool + P_SEQUENCE, FUTEX_WAIT_PRIVATE, sequence & 0xFFFFFFFF)
+            # the kernel looks at the sequence once more, so that no job is slept through; the last 0: without a limit of time
+            call5(peek(env + E_SYSCALL), peek(env + E_FUTEX), pool + P_SEQUENCE, FUTEX_WAIT_PRIVATE, sequence & 0xFFFFFFFF, 0)
             atomic_add(pool + P_SLEEPERS, -1)
     return 0
 
@@ -230,12 +242,45 @@ def start_workers(env, pool):
     return 0
 
 
+def now(env, place, clock):
+    """Nanoseconds of a clock, 0 where there is none; `place` is two words to write."""
+    address = peek(env + E_CLOCK)
+    if address == 0:
+        return 0
+    call2(address, clock, place)
+    return peek(place) * 1_000_000_000 + peek(place + 8)
+
+
+def judge(env, pool, place, started, ran):
+    """After a run: were the processors free for it? Where they are busy with other things, threads wait for threads that do not
+    run, and sharing out makes everything slower. So when the caller has worked for less than three quarters of the time, nothing
+    is shared out for a while, longer each time in a row."""
+    time = now(env, place, CLOCK_MONOTONIC)
+    wall = atomic_add(pool + P_WALL, time - started) + time - started
+    atomic_add(pool + P_RAN, now(env, place, CLOCK_THREAD) - ran)
+    if wall < WINDOW:
+        return 0
+    atomic_store(pool + P_WALL, 0)
+    worked = atomic_swap(pool + P_RAN, 0) - atomic_swap(pool + P_IDLE, 0)
+    penalty = peek(pool + P_PENALTY)
+    if 4 * worked < 3 * wall:
+        penalty = min_(max_(2 * penalty, PENALTY_FIRST), PENALTY_MOST)
+        poke(pool + P_REST, time + penalty)
+    else:
+        penalty = penalty >> 1
+    poke(pool + P_PENALTY, penalty)
+    return 0
+
+
 def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride, a, b, c):
     """Run one job on the pool and the calling thread; 0 when the pool is busy (nothing has been done then)."""
     pool = peek(env + E_POOL)
     if pool == 0:
         return 0
     if peek(pool + P_WORKERS) == 0 or atomic_replace(pool + P_LOCK, 0, 1) == 0:
+        return 0
+    if now(env, pool + P_CLOCK, CLOCK_MONOTONIC) < peek(pool + P_REST):
+        atomic_store(pool + P_LOCK, 0)
         return 0
     if peek(pool + P_STARTED) == 0:
         start_workers(env, pool)
@@ -257,6 +302,7 @@ def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride,
     if atomic_load(pool + P_SLEEPERS) > 0:
         call4(peek(env + E_SYSCALL), peek(env + E_FUTEX), pool + P_SEQUENCE, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF)
     work(pool, scratch)
+    finished = now(env, pool + P_CLOCK, CLOCK_MONOTONIC)
     atomic_store(pool + P_OPEN, 0)
     # only threads that took a chunk are waited for; give up the processor if one of them has lost its own
     spins = 0
@@ -267,6 +313,7 @@ def share_out(env, kind, address, buffers, dims, extent, chunk, scratch, stride,
             call0(peek(env + E_YIELD))
             if kind == 1 and c != 0 and spins & 0x3FFF == 0:  # of a matrix product, c is the matrix
                 asked_to_stop(c)
+    atomic_add(pool + P_IDLE, now(env, pool + P_CLOCK, CLOCK_MONOTONIC) - finished)
     atomic_store(pool + P_LOCK, 0)
     return 1
 

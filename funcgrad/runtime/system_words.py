@@ -182,6 +182,7 @@ SYSTEM = {
     "call2": _call(2),
     "call3": _call(3),
     "call4": _call(4),
+    "call5": _call(5),
     "call6": _call(6),
     "call_kernel": _fixed(6, call_kernel),
     "blas_gemm": _fixed(14, blas_gemm),

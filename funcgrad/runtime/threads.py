@@ -2,7 +2,8 @@
 
 The threads are plain POSIX threads that never touch Python: they start at the first shared step, spin for some tens of
 microseconds after each job and then sleep on a futex (driver_work.py, `worker`). The calling thread works too, takes
-chunks from the same counter, and waits only for threads that hold a chunk. One job runs at a time: a second Python
+chunks from the same counter, and waits only for threads that hold a chunk. Where other programs keep the processors busy nothing
+is shared out for a while (`judge`). One job runs at a time: a second Python
 thread that comes meanwhile does its own work alone. A forked child starts with no threads and makes its own.
 
 Environment: FUNCGRAD_NUM_THREADS (default: the processors that this process may use; 1: no pool).

@@ -60,3 +60,42 @@ def test_how_a_batch_of_products_is_shared_out(results, flops, chunk, monkeypatc
     assert threads.batch_chunk(results, flops) == chunk
     monkeypatch.setattr(threads, "threads", lambda: 1)
     assert threads.batch_chunk(results, flops) == 0
+
+
+QUIET = """
+import os, time
+import numpy as np, funcgrad as fg, funcgrad.numpy as fnp
+from funcgrad.runtime import driver_layout as layout, threads
+from funcgrad.runtime.driver import driver
+
+f = fg.jit(lambda x: fnp.tanh(x) * fnp.exp(-x * x))
+x = np.linspace(-1, 1, 1 << 20)
+want = f(x)
+words = driver().pool_words()
+word = lambda offset: int(words[offset // 8])
+jobs = word(layout.P_SEQUENCE)
+assert jobs > 0
+# A thread of the pool goes to sleep when there is nothing to do.
+time.sleep(0.05)
+before = time.process_time()
+time.sleep(0.4)
+used = time.process_time() - before
+assert used < 0.1, used
+assert word(layout.P_SLEEPERS) == threads.most() - 1
+# While the processors are known to be busy, nothing is shared out; the answers have the same bits.
+words[layout.P_REST // 8] = time.monotonic_ns() + 10**12
+again = f(x)
+assert word(layout.P_SEQUENCE) == jobs
+assert np.asarray(again).tobytes() == np.asarray(want).tobytes()
+words[layout.P_REST // 8] = 0
+f(x)
+assert word(layout.P_SEQUENCE) > jobs
+print("ok")
+"""
+
+
+@pytest.mark.skipif(threads.available() < 2, reason="one processor has no pool")
+def test_the_pool_rests():
+    env = os.environ | {"FUNCGRAD_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", QUIET], env=env, capture_output=True, text=True, timeout=240)
+    assert done.stdout.strip() == "ok", done.stdout + done.stderr
