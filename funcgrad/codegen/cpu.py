@@ -34,7 +34,7 @@ HELPERS_1 = (
     "erf erfc erf_inv lgamma digamma logistic gamma erfcx ndtri dawsn bessel_i0e bessel_i1e "
     "exp1 expi spence si ci fresnel_s fresnel_c"
 ).split()
-HELPERS_2 = ("pow", "atan2", "nextafter", "igamma", "igammac", "betaln", "zeta", "owens_t", "expn")
+HELPERS_2 = ("pow", "atan2", "nextafter", "igamma", "igammac", "betaln", "zeta", "owens_t", "expn", "poch")
 HELPERS_MORE = {"jn": 2, "betainc": 3, "gamma_ratio": 3, "betainc_ratio": 5}
 COMPLEX_HELPERS_1 = (
     "abs sign exp exp2 log sqrt sin cos tan sinh cosh tanh expm1 log1p rsqrt asin acos atan asinh acosh atanh logistic wofz"

@@ -1,4 +1,5 @@
-"""log |B(a, b)| in NumPy over arrays, without the cancellation of three large logarithms of gamma functions."""
+"""log |B(a, b)| in NumPy over arrays, without the cancellation of three large logarithms of gamma functions, and
+rising factorials."""
 
 from typing import Any
 
@@ -39,3 +40,10 @@ def log_beta(a: Any, b: Any) -> np.ndarray:
         small = special.betaln(a, b)
     out = np.where(both, without, np.where(one, with_gamma, small))
     return np.where(np.isnan(a) | np.isnan(b), np.nan, out)
+
+
+def rising(z: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Gamma(z + m) / Gamma(z), SciPy's poch; NaN at infinities (but 1 for m = 0)."""
+    with np.errstate(all="ignore"):
+        value = special.poch(z, m)
+    return np.where((np.isfinite(z) & np.isfinite(m)) | (m == 0), value, np.nan).astype(np.asarray(value).dtype)

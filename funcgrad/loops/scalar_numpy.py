@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.core.gamma_integrals import betainc_ratio, gamma_ratio
 from funcgrad.core.lazy import LazyModule
-from funcgrad.core.log_beta import log_beta
+from funcgrad.core.log_beta import log_beta, rising
 
 special: Any = LazyModule("scipy.special")
 _UNSIGNED = {"i": "u", "u": "u", "b": "u"}
@@ -167,6 +167,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "igammac": _in_float64(lambda a, x: special.gammaincc(a, x)),
     "betaln": _in_float64(log_beta),
     "expn": lambda n, x: _expn(n, x),
+    "poch": _in_float64(rising),
     "owens_t": lambda h, a: special.owens_t(h, a),
     "zeta": _in_float64(lambda x, q: special.zeta(x, q)),
     "eq": np.equal,

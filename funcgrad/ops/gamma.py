@@ -7,7 +7,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.complex_gamma import loggamma_derivative
 from funcgrad.core.lazy import LazyModule
-from funcgrad.core.log_beta import log_beta
+from funcgrad.core.log_beta import log_beta, rising
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ops._family import add, elementwise
 from funcgrad.ops._samples import uniform, via_float32
@@ -48,12 +48,12 @@ betaln = elementwise(
 poch = elementwise(
     "poch",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda z, m: special.poch(z, m)),
+    numpy=via_float32(rising),
     jvp=[
         lambda t, out, z, m: mul(t, mul(out, sub(digamma(add(z, m)), digamma(z)))),
         lambda t, out, z, m: mul(t, mul(out, digamma(add(z, m)))),
     ],
-    loop=Host(),
+    loop=lambda b, z, m: b.poch(z, m),
     samples=_POSITIVE,
     doc="Gamma(z + m) / Gamma(z)",
 )

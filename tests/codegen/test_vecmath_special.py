@@ -59,6 +59,7 @@ BOUNDS = {
     "ci": ((np.append(spread(RNG, 1e-6, 0.5), spread(RNG, 1e4, 1e7)),), mp.ci, None),
     "fresnel_s": ((spread(RNG, 1e-6, 600, 100),), mp.fresnels, 16),
     "fresnel_c": ((spread(RNG, 1e-6, 600, 100),), mp.fresnelc, 16),
+    "poch": ((spread(RNG, 1e-3, 3e3, 100), RNG.uniform(0, 40, 100)), lambda z, m: mp.gamma(z + m) / mp.gamma(z), 100),
     "lgamma": ((np.append(spread(RNG, 1e-300, 1e300, 80), np.append(RNG.uniform(0, 10, 80), [1 - 1e-9, 1 + 1e-9, 2 - 1e-9, 2 + 1e-9])),), mp.loggamma, 16),
     "zeta": ((1 + spread(RNG, 1e-3, 40, 80), spread(RNG, 0.01, 1e3, 80)), mp.zeta, 20),
 }  # fmt: skip
