@@ -261,8 +261,13 @@ def divisors(template: Template) -> set[int]:
     that the compiler knows is some additions and shifts, one by a number that it does not know takes ten times as long."""
     found: set[int] = set()
     open_ = [numbers[1] for op, dtype, numbers, _ in template.instrs if op in ("div", "rem") and dtype.kind in "iu"]
+    seen: set[int] = set()
     while open_:
-        op, _, numbers, attr = template.instrs[open_.pop()]
+        k = open_.pop()
+        if k in seen:  # choices share their operands: in Euclid's algorithm there are more ways than steps, by powers of two
+            continue
+        seen.add(k)
+        op, _, numbers, attr = template.instrs[k]
         if op == "arg":
             found.add(attr)
         elif op == "select":

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import shaped
 from funcgrad.core.errors import DtypeError, message
@@ -127,6 +128,22 @@ def between(f: Fold, x: Value, starts: Any, stops: Any) -> Any:
         return [ew.select_n(inside, carry, f.call(carry, broadcast_value(row, carry.shape)))]
 
     return _loop(step, init, [x, places])[0] if x.shape[0] > 1 else init
+
+
+def between_ascending(f: Fold, x: Value, starts: np.ndarray) -> Any:
+    """As `between` from each of `starts` to the next, which are known and ascend: one pass, that begins anew at each of them."""
+    first = int(starts[0])
+    rows = cut(x, 0, first, x.shape[0])
+    anew = np.zeros(rows.shape[0], bool)
+    anew[starts - first] = True
+    last = np.append(starts[1:], x.shape[0]) - 1 - first
+
+    def step(carry: Any, row: Any, begins: Any) -> list[Any]:
+        out = ew.select_n(broadcast_value(begins, row.shape), f.call(carry, row), row)
+        return [out, out]
+
+    _, steps = _loop(step, reshape(cut(rows, 0, 0, 1), x.shape[1:]), [rows, from_numpy(anew)])
+    return read_with(steps, last, "promise_in_bounds", None)
 
 
 def one_by_one(f: Callable[..., Any], x: Value, places: Any, values: Any) -> Any:

@@ -15,7 +15,7 @@ from funcgrad.bridge.flat import check_callable, function_name
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import _folds as folds
-from funcgrad.numpy._axes import axes_of, axis_of, static_int
+from funcgrad.numpy._axes import axes_of, axis_of, concrete, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, operand
 from funcgrad.numpy.index import mode_of, read_with
 from funcgrad.numpy.reductions import keep, mask_for
@@ -201,6 +201,9 @@ class ufunc(metaclass=_Described):
         if own is not None:
             return own(x, places, axis=i, dtype=dtype)
         rows = moveaxis(folds.settled(fold, x if dtype is None else cast(x, dt.canonical(dtype))), i, 0)
+        known = concrete(places)
+        if known is not None and known.size and 0 <= known[0] and known[-1] < rows.shape[0] and (known[1:] > known[:-1]).all():
+            return moveaxis(folds.between_ascending(fold, rows, known.astype(np.int64)), 0, i)
         starts = cast(places, dt.int64)
         stops = expand_dims(as_value(np.int64(rows.shape[0]), fold.name), 0)
         stops = folds.concatenate([folds.cut(starts, 0, 1, starts.shape[0]), stops]) if starts.shape[0] else starts

@@ -5,13 +5,16 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import UsageError, message
+from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value
+from funcgrad.numpy.index import read_with
 from funcgrad.numpy.structure import cut, ravel, reshape, swapaxes
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import rolling
 from funcgrad.ops import shape as ops
+from funcgrad.ops._family import full as fill
+from funcgrad.ops.cumulative import cumsum
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
@@ -119,8 +122,9 @@ def _roll_one(x: Value, shift: Any, axis: int) -> Any:
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None, out_sharding: Any = None) -> Any:
     """Each element repeated `repeats` times along `axis` (None: of the flattened array).
 
-    Args: a: array. repeats: an integer, or one integer for each element along the axis, known while tracing.
-    total_repeat_length: the extent of the result; longer results are cut, shorter ones filled with the last element.
+    Args: a: array. repeats: an integer, or one integer for each element along the axis.
+    total_repeat_length: the extent of the result, needed where repeats are traced; longer results are cut, shorter ones filled
+    with the last element.
     out_sharding: must be None. Raises: UsageError for counts below 0, or of another length than the axis.
 
     >>> fnp.repeat(fnp.array([1, 2]), 2)
@@ -137,6 +141,13 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         x, axis = ravel(x), 0
     i = axis_of(axis, x.ndim, "repeat")
     n = x.shape[i]
+    traced = isinstance(repeats, Tracer) and repeats.concrete() is None
+    if traced and total_repeat_length is not None and repeats.dtype in dt.INTEGERS:
+        return _repeated(x, i, repeats, static_int(total_repeat_length, "repeat", "total_repeat_length"))
+    if traced and total_repeat_length is None:
+        raise ConcretizationTypeError(
+            repeats, "the length of fnp.repeat's result depends on the numbers", "fnp.repeat(x, counts, total_repeat_length=n)"
+        )
     counts = static_array(repeats, "repeat", "repeats")
     if counts.dtype.kind not in "iub":
         raise TypeError(message(f"fnp.repeat: got repeats of dtype {counts.dtype}", "integers", "repeats.astype(int)"))
@@ -161,6 +172,22 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         total = static_int(total_repeat_length, "repeat", "total_repeat_length")
         places = np.pad(places[:total], (0, max(0, total - places.size)), constant_values=n - 1)
     return x[(slice(None),) * i + (places,)]  # type: ignore[index]
+
+
+def _repeated(x: Any, axis: int, repeats: Any, total: int) -> Any:
+    """`repeat` by counts that are traced: a place moves on to the next element where the counts so far are used up."""
+    n = x.shape[axis]
+    if repeats.ndim > 1 or repeats.size not in (1, n) or n == 0:
+        raise UsageError(
+            message(
+                f"fnp.repeat: got repeats {repeats.aval.str_short()} for extent {n}", f"one count or {n} counts", "check repeats"
+            )
+        )
+    counts = broadcast_value(repeats, (n,)) if repeats.ndim == 0 or repeats.size != n else repeats
+    ends = cumsum(ew.convert(counts, dt.int64), axis=0, reverse=False)
+    moves = fill((total,), np.int64(0)).at[ends].add(1, mode="drop")
+    places = ew.min(cumsum(moves, axis=0, reverse=False), np.int64(n - 1))
+    return read_with(x, (slice(None),) * axis + (places,), "promise_in_bounds", None)
 
 
 def tile(A: Any, reps: Any) -> Any:

@@ -124,3 +124,18 @@ def test_of_nothing():
 def test_a_length_that_depends_on_numbers_says_what_to_type(f, words):
     with pytest.raises(ConcretizationTypeError, match=words):
         fg.jit(f)(np.array([1, 2]))
+
+
+@pytest.mark.parametrize("total", [0, 3, 6, 9])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_repeat_by_traced_counts(total, axis):
+    x = np.arange(6.0).reshape(2, 3) if axis else np.arange(6.0).reshape(3, 2)
+    counts = np.array([1, 0, 5])
+    want = fnp.repeat(x, counts, axis, total_repeat_length=total)
+    got = fg.jit(lambda v, n: fnp.repeat(v, n, axis, total_repeat_length=total))(x, counts)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(want, np.take(x, np.append(np.repeat(np.arange(3), counts), [2] * 9)[:total], axis))
+    one = fg.jit(lambda v, n: fnp.repeat(v, n, axis, total_repeat_length=6))(x, 2)
+    np.testing.assert_array_equal(one, np.repeat(x, 2, axis))
+    with pytest.raises(ConcretizationTypeError, match="total_repeat_length=n"):
+        fg.jit(lambda v, n: fnp.repeat(v, n, axis))(x, counts)

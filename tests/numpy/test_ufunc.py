@@ -130,7 +130,7 @@ def test_dtype_of_a_fold(name, dtype):
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("indices", [[0, 4, 1, 5], [0], [], [2, 2, 0], [5, 0]])
+@pytest.mark.parametrize("indices", [[0, 4, 1, 5], [0], [], [2, 2, 0], [5, 0], [1, 2, 5], [0, 3]])
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "subtract", "logaddexp", "divide"])
 def test_reduceat(name, indices):
     ours, theirs, x = getattr(fnp, name), getattr(np, name), np.abs(RNG.normal(size=(2, 6)))
