@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from funcgrad.bridge.flat import as_values, check_callable, function_name
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.bridge.flat import as_value as leaf_value
+from funcgrad.bridge.flat import check_callable, function_name
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of
 from funcgrad.numpy.structure import expand_dims, moveaxis
@@ -85,6 +86,18 @@ def _check_outputs(name: str, outs: Sequence[Any], core: Core, sizes: dict[str, 
             )
 
 
+def _values(what: str, items: Sequence[Any]) -> list[Any]:
+    found = []
+    for x in items:
+        try:
+            found.append(leaf_value(x))
+        except TypeError:
+            raise DtypeError(
+                message(f"{what} {type(x).__name__}", "arrays and numbers", "fg.vmap for trees of arrays, excluded= for the rest")
+            ) from None
+    return found
+
+
 # --- the loops ----------------------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +154,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
         places = [i for i, x in enumerate(args) if i not in names and i - len(args) not in names and x is not None]
         words = [k for k, x in kwargs.items() if k not in names and x is not None]
         given = [*[args[i] for i in places], *[kwargs[k] for k in words]]
-        values = as_values("fnp.vectorize", given, given)
+        values = _values(f"fnp.vectorize: {name} got", given)
         core = [()] * len(values) if cores is None else cores[0]
         if len(core) != len(values):
             raise UsageError(
@@ -160,7 +173,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
             out = pyfunc(*positional, **(kwargs | dict(zip(words, xs[len(places) :], strict=True))))
             single = not isinstance(out, (tuple, list))
             outs = [out] if single else list(out)
-            outs = as_values(f"the output of {name}", outs, outs)
+            outs = _values(f"fnp.vectorize: {name} returned", outs)
             if cores is not None:
                 _check_outputs(name, outs, cores[1], sizes)
             return outs
@@ -188,8 +201,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     i = axis_of(axis, x.ndim, "apply_along_axis")
 
     def call(line: Any) -> list[Any]:
-        out = [func1d(line, *args, **kwargs)]
-        return as_values(f"the output of {function_name(func1d)}", out, out)
+        return _values(f"fnp.apply_along_axis: {function_name(func1d)} returned", [func1d(line, *args, **kwargs)])
 
     (out,) = over_loops(call, [moveaxis(x, i, -1)], [1])
     new = out.ndim - (x.ndim - 1)

@@ -117,7 +117,10 @@ def test_derivatives_and_batches():
         (lambda: fnp.vectorize(fnp.negative, signature="(n)->()")(fnp.ones(3)), "output 0 of negative has shape"),
         (lambda: fnp.vectorize(fnp.negative, signature="(n)->(n),()")(fnp.ones(3)), "returned 1 outputs"),
         (lambda: fnp.vectorize(pick)(fnp.ones(3), fnp.ones(2)), "broadcast"),
-        (lambda: fnp.vectorize(lambda x: "a")(fnp.ones(3)), "the output of"),
+        (lambda: fnp.vectorize(lambda x: "a")(fnp.ones(3)), "returned str"),
+        (lambda: fnp.vectorize(lambda x: {"a": x})(fnp.ones(3)), "returned dict"),
+        (lambda: fnp.vectorize(lambda x, y: x)(fnp.ones(3), "a"), "got str"),
+        (lambda: fnp.apply_along_axis(lambda v: [v], 0, fnp.ones(3)), "returned list"),
     ],
 )
 def test_errors_say_what_to_mend(call, words):
