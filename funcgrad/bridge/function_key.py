@@ -19,6 +19,7 @@ import numpy as np
 
 from funcgrad.bridge.array import Array
 from funcgrad.core.source import PACKAGE, kind_of_file
+from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.value import Value
 
 _PLAIN = frozenset({type(None), bool, int, str, bytes, type(Ellipsis)})
@@ -108,8 +109,8 @@ class _Walk:
         if t.__module__.startswith("funcgrad.") and hasattr(t, "reaches"):
             return (t, self.value(x.reaches()))  # what its calls depend on
         if t.__module__.startswith("funcgrad.") and not hasattr(x, "__dict__") and t.__hash__ is object.__hash__:
-            # What pickles as more than a name (a ufunc of the user's) is made of what may change.
-            if t.__reduce__ is object.__reduce__ or isinstance(x.__reduce__(), str):
+            # What pickles as more than a name (a ufunc of the user's) is made of what may change; an operator is what it was.
+            if isinstance(x, Primitive) or t.__reduce__ is object.__reduce__ or isinstance(x.__reduce__(), str):
                 return ("operator", _Same(x))
         raise NoKey
 
