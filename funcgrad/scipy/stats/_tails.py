@@ -14,7 +14,7 @@ from funcgrad.ops import elementwise as ew
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._parts import INF, log, where
 
-DEPTH = 30  # partial quotients
+DEPTH = 10  # partial quotients; eight give all digits of the logarithm where they are used
 
 
 def _fraction(start: Any, quotients: Sequence[tuple[Any, Any]]) -> Any:
