@@ -322,3 +322,24 @@ def test_reading_an_array_in_a_loop_adds_up_in_place(read):
     assert wide <= {"scatter_add", "dynamic_update_slice"}
     many = RNG.normal(size=(3, n))
     np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(f)))(many), [fg.grad(f)(x) for x in many], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: fg.lax.switch("a", [lambda: 1, lambda: 2]), "switch: got str 'a' for the index"),
+        (lambda: fg.lax.switch(None, [lambda: 1, lambda: 2]), "switch: got NoneType"),
+        (lambda: fg.lax.switch([1], [lambda: 1, lambda: 2]), r"lax.switch\(fnp.asarray"),
+        (lambda: fg.lax.cond("a", lambda: 1, lambda: 2), "cond: got str 'a' for the predicate"),
+        (lambda: fg.lax.cond(lambda x: x, lambda x: x, lambda x: x, 1.0), "takes it first"),
+    ],
+)
+def test_an_index_that_is_no_number_is_named(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_stop_gradient_gives_arrays():
+    out = fg.lax.stop_gradient({"a": np.ones(2), "b": np.float32(1), "name": "x", "c": fnp.ones(1)})
+    assert [isinstance(out[k], fg.Array) for k in ("a", "b", "c")] == [True] * 3 and out["name"] == "x"
+    assert out["a"].dtype == np.float64

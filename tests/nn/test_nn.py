@@ -222,3 +222,18 @@ def test_jax_numbers():
 
 HE = [-0.030713632702827454, 0.5051931142807007, 0.32045117020606995, 0.16655728220939636]
 GLOROT = [-0.027655795216560364, 0.44041135907173157, 0.2848058342933655, 0.14945827424526215]
+
+
+@pytest.mark.parametrize(
+    ("x", "want"),
+    [
+        ([np.inf, 0.0], [1, 0]), ([np.inf, -np.inf], [1, 0]), ([np.inf, np.inf], [0.5, 0.5]), ([-np.inf, 0.0], [0, 1]),
+        ([-np.inf, -np.inf], [0, 0]), ([1e4, 1e4], [0.5, 0.5]),
+    ],
+)  # fmt: skip
+def test_gradient_of_logsumexp_at_infinities(x, want):
+    x = fnp.array(x)
+    for g in (fg.grad(nn.logsumexp), fg.jacfwd(nn.logsumexp), fg.grad(lambda v: nn.logsumexp(v[None], 1)[0])):
+        np.testing.assert_allclose(g(x), want)
+        np.testing.assert_allclose(fg.jit(g)(x), want)
+    assert np.isfinite(np.asarray(fg.hessian(nn.logsumexp)(x))).all()
