@@ -76,7 +76,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         raise TypeError(
             message("fnp.select: got no sequences", "a list of conditions, and one of choices", "fnp.select([x > 0], [x], 0)")
         )
-    if len(condlist) != len(choicelist) or not len(condlist):
+    condlist, choicelist = list(condlist), list(choicelist)  # type: ignore[arg-type]  (values iterate along their first axis)
+    if len(condlist) != len(choicelist) or not condlist:
         raise UsageError(
             message(
                 f"fnp.select: got {len(condlist)} conditions and {len(choicelist)} choices",

@@ -112,7 +112,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     """
     if not isinstance(keys, (Sequence, Value, np.ndarray)):
         raise TypeError(message(f"fnp.lexsort: got {keys!r}", "a sequence of arrays", "fnp.lexsort((second, first))"))
-    rows = [as_value(k, "lexsort", "keys") for k in keys]
+    rows = [as_value(k, "lexsort", "keys") for k in keys]  # type: ignore[union-attr]  (values iterate along their first axis)
     if not rows or len({k.shape for k in rows}) > 1:
         raise ShapeError(
             message(

@@ -118,7 +118,7 @@ def conv_numpy(
         out = _by_taps(v[:, :, 0], y[:, :, 0], d)
     else:
         out = _by_product(v, y, d)
-    out = np.moveaxis(out, 0, 1).reshape(out.shape[1], o, *places).transpose(inverse(out_spec))
+    out = np.moveaxis(out, 0, 1).reshape((v.shape[1], o, *places)).transpose(inverse(out_spec))
     return out if out.dtype == dtype else out.astype(dtype)
 
 
