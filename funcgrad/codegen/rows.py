@@ -37,9 +37,14 @@ def _point_pass(kernel: Kernel, p: PassForm, indent: int) -> None:
         raise ValueError(
             "kernel: got a reduction in a pass at level 'point'; reductions belong to row passes; give the pass level='row'"
         )
-    scope = Scope(1, kernel.index, name_loads=len(p.stores) > 1)
+    # A point has no place along the inner axes: what is stored there does not depend on them.
+    nest = kernel.nest
+    index = {axis: name for axis, name in kernel.index.items() if axis < nest.outer}
+    scope = Scope(1, index, name_loads=len(p.stores) > 1)
     body = _stores(kernel, p, scope)
-    kernel.put(indent, scope.at(1) + body)
+    for depth in range(1, 2 + nest.inner):  # a stride along the inner axes may be written, though it is 0
+        kernel.put(indent, scope.at(depth))
+    kernel.put(indent, body)
 
 
 def _stores(kernel: Kernel, p: PassForm, scope: Scope) -> list[str]:

@@ -154,6 +154,19 @@ def test_layernorm(how):
 
 
 @HOW
+def test_a_point_reads_what_the_rows_before_it_read(how):
+    """The factor does not move along the inner axes, though the stride that says so, 0, arrives with the call."""
+    x, factor = load("f8", 0), load("f8", 1)
+    total = Reduction(0, "add", expr("mul", "f8", x, factor), np.dtype("f8"))
+    stores = (Store(2, expr("mul", "f8", acc("f8", 0), factor)), Store(3, expr("sub", "f8", factor, acc("f8", 0))))
+    operands = (operand("f8", "in", None, 1), *[operand("f8", role, None, 0) for role in ("in", "out", "out")])
+    nest = Nest(0, 2, "row", operands, (), (Pass("row", (), (total,)), Pass("point", stores)))
+    y, z = np.zeros(1), np.zeros(1)
+    RUNNERS[how](nest, [np.arange(12.0), np.array([2.0]), y, z], [3, 4, 4, 0, 0, 0], 1)
+    assert (y[0], z[0]) == (264.0, -130.0)
+
+
+@HOW
 @pytest.mark.parametrize("op", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("column", [False, True])
 def test_scans(op, column, how):
