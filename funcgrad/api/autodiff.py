@@ -161,9 +161,17 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (*result, _settle(flat)) if has_aux else result
 
 
-def _vjp_call(jaxpr: Jaxpr, in_tree: PyTreeDef, avals: list, moving: list, out: Any, residuals: list, ct: Any) -> Any:
+def _vjp_call(jaxpr: Jaxpr, in_tree: PyTreeDef, avals: list, moving: list, out: Any, residuals: list, *given: Any) -> Any:
     out_tree, out_avals, moving_out = out
-    cts = _match("vjp", "cotangents", ct, out_tree, out_avals)
+    if len(given) != 1:
+        raise UsageError(
+            message(
+                f"vjp: the function that it returned got {len(given)} arguments",
+                f"one cotangent, of the structure of the outputs, {out_tree}",
+                "put them into one tuple, pull((ct1, ct2)), where the outputs are a tuple",
+            )
+        )
+    cts = _match("vjp", "cotangents", given[0], out_tree, out_avals)
     return tree_unflatten(in_tree, _pull(jaxpr, avals, moving, [c for c, m in zip(cts, moving_out, strict=True) if m], residuals))
 
 

@@ -188,6 +188,7 @@ OPTIONS: dict[str, Option] = {
 
 # Names that people know from JAX.
 _X64 = "enable_x64"
+_PLATFORM = ("platform_name", "platforms")
 _lock = threading.RLock()
 
 
@@ -210,6 +211,8 @@ def _canonical(name: str, value: Any) -> tuple[str, Any]:
     short = name.removeprefix("jax_")
     if short == _X64:
         return "default_float", "float64" if _parse(_X64, _bool, value, _BOOL) else "float32"
+    if short in _PLATFORM:
+        short = "default_device"
     option = OPTIONS.get(short)
     if option is None:
         raise _unknown(name)

@@ -7,7 +7,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.lax._table import no_sharding, strict, value
-from funcgrad.numpy import arrange, join
+from funcgrad.numpy import join, reordering
 from funcgrad.numpy import structure as fshape
 from funcgrad.numpy._axes import axis_of, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import broadcast_value
@@ -205,7 +205,7 @@ def rev(operand: Any, dimensions: Any) -> Any:
     Array([[2, 1],
            [4, 3]], dtype=int64)
     """
-    return arrange.flip(value("rev", operand), tuple(dimensions))
+    return reordering.flip(value("rev", operand), tuple(dimensions))
 
 
 def concatenate(operands: Any, dimension: int) -> Any:
@@ -234,7 +234,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     >>> lax.unstack(fnp.array([[1, 2], [3, 4]]), axis=1)
     (Array([1, 3], dtype=int64), Array([2, 4], dtype=int64))
     """
-    return arrange.unstack(value("unstack", x, "x"), axis=axis)
+    return reordering.unstack(value("unstack", x, "x"), axis=axis)
 
 
 def split(operand: Any, sizes: Any, axis: int = 0) -> list[Any]:
@@ -267,7 +267,7 @@ def tile(operand: Any, reps: Any) -> Any:
     counts = static_ints(tuple(reps), "lax.tile", "reps")
     if len(counts) != x.ndim:
         raise ShapeError(message(f"lax.tile: got {len(counts)} counts for {x.aval.str_short()}", "one for each axis", "fnp.tile"))
-    return arrange.tile(x, counts)
+    return reordering.tile(x, counts)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:

@@ -11,7 +11,6 @@ import sys
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.numpy import (
     arithmetic,
-    arrange,
     bessel,
     closeness,
     compare,
@@ -47,6 +46,7 @@ from funcgrad.numpy import (
     quantiles,
     ranges,
     reductions,
+    reordering,
     scalar_types,
     segments,
     selection,
@@ -60,7 +60,6 @@ from funcgrad.numpy import (
     vectorized,
 )
 from funcgrad.numpy.arithmetic import *
-from funcgrad.numpy.arrange import *
 from funcgrad.numpy.bessel import *
 from funcgrad.numpy.closeness import *
 from funcgrad.numpy.compare import *
@@ -91,6 +90,7 @@ from funcgrad.numpy.polynomials import *
 from funcgrad.numpy.quantiles import *
 from funcgrad.numpy.ranges import *
 from funcgrad.numpy.reductions import *
+from funcgrad.numpy.reordering import *
 from funcgrad.numpy.scalar_types import *
 from funcgrad.numpy.selection import *
 from funcgrad.numpy.sets import *
@@ -143,7 +143,7 @@ __all__ += sorting.__all__
 __all__ += statistics.__all__
 __all__ += quantiles.__all__
 __all__ += structure.__all__
-__all__ += arrange.__all__
+__all__ += reordering.__all__
 __all__ += trigonometric.__all__
 __all__ += ufuncs.__all__
 __all__ += vectorized.__all__

@@ -12,9 +12,9 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, cast, common_inexact, operand, value_in
-from funcgrad.numpy.arrange import roll
 from funcgrad.numpy.elementwise import divide, multiply
 from funcgrad.numpy.ranges import arange
+from funcgrad.numpy.reordering import roll
 from funcgrad.numpy.structure import moveaxis
 from funcgrad.ops import _matrix as mx
 from funcgrad.ops import elementwise as ew

@@ -10,11 +10,11 @@ from funcgrad.numpy._axes import axes_of, concrete, static_int
 from funcgrad.numpy._equations import inv, lstsq
 from funcgrad.numpy._factor import eigvals
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, value_in
-from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.contract import matmul, outer
 from funcgrad.numpy.elementwise import abs, conj, divide, multiply, sqrt, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.reductions import sum
+from funcgrad.numpy.reordering import flip
 from funcgrad.numpy.selection import take, where
 from funcgrad.numpy.sorting import argsort
 from funcgrad.numpy.structure import atleast_1d, cut, expand_dims, matrix_transpose

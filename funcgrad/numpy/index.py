@@ -129,11 +129,11 @@ def _plain(item: Any) -> Any:
         return item
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
-    if isinstance(item, (list, np.ndarray)):
-        if isinstance(item, list) and _holds_values(item):
+    if isinstance(item, (list, tuple, np.ndarray)):
+        if not isinstance(item, np.ndarray) and _holds_values(item):
             return _stacked(item)
         array = np.asarray(item)
-        if array.size == 0 and isinstance(item, list):
+        if array.size == 0 and not isinstance(item, np.ndarray):
             array = array.astype(np.int64)
         if array.dtype.kind not in "iub":
             raise IndexError(
@@ -153,12 +153,14 @@ def _plain(item: Any) -> Any:
 
 
 def _holds_values(items: Any) -> bool:
-    return any([isinstance(i, Value) or isinstance(i, list) and _holds_values(i) for i in items])
+    return any([isinstance(i, Value) or isinstance(i, (list, tuple)) and _holds_values(i) for i in items])
 
 
-def _stacked(items: list[Any]) -> Any:
-    """A list that holds arrays or tracers, as one index array."""
-    parts = [_stacked(i) if isinstance(i, list) else i if isinstance(i, Value) else from_numpy(np.asarray(i)) for i in items]
+def _stacked(items: Any) -> Any:
+    """A list or tuple that holds arrays or tracers, as one index array."""
+    parts = [
+        _stacked(i) if isinstance(i, (list, tuple)) else i if isinstance(i, Value) else from_numpy(np.asarray(i)) for i in items
+    ]
     return concatenate(*[expand_dims(ew.convert(p, dt.int64), dimensions=(0,)) for p in parts], dimension=0)
 
 

@@ -11,12 +11,12 @@ from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, common_inexact, operand, value_in, values_of
 from funcgrad.numpy.arithmetic import remainder
-from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.cumulative import cumsum, diff
 from funcgrad.numpy.elementwise import conj
 from funcgrad.numpy.filled import full, ones
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.ranges import arange
+from funcgrad.numpy.reordering import flip
 from funcgrad.numpy.selection import take, where
 from funcgrad.numpy.sorting import argsort, searchsorted
 from funcgrad.numpy.structure import cut, moveaxis

@@ -13,7 +13,6 @@ from funcgrad.numpy._equations import det, inv, lstsq, matrix_rank, pinv, slogde
 from funcgrad.numpy._factor import cholesky, eig, eigh, eigvals, eigvalsh, matrices, qr, svd, svdvals
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.arithmetic import power
-from funcgrad.numpy.arrange import unstack
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import stack
 from funcgrad.numpy.means import root
@@ -22,6 +21,7 @@ from funcgrad.numpy.reductions import keep
 from funcgrad.numpy.reductions import max as max_
 from funcgrad.numpy.reductions import min as min_
 from funcgrad.numpy.reductions import sum as sum_
+from funcgrad.numpy.reordering import unstack
 from funcgrad.numpy.structure import broadcast_to, moveaxis
 from funcgrad.numpy.triangles import eye
 from funcgrad.ops import elementwise as ew

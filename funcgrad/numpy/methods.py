@@ -10,7 +10,6 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
 from funcgrad.numpy import (
     arithmetic,
-    arrange,
     creation,
     cumulative,
     diagonals,
@@ -18,6 +17,7 @@ from funcgrad.numpy import (
     means,
     nonzeros,
     reductions,
+    reordering,
     selection,
     sorting,
     structure,
@@ -50,7 +50,7 @@ FORWARDED = {
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": structure.ravel,
-    "repeat": arrange.repeat,
+    "repeat": reordering.repeat,
     "round": arithmetic.round,
     "searchsorted": sorting.searchsorted,
     "sort": sorting.sort,

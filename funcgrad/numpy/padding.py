@@ -10,13 +10,13 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import static_array
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, operand
 from funcgrad.numpy.arithmetic import round as round_
-from funcgrad.numpy.arrange import flip
 from funcgrad.numpy.elementwise import multiply, subtract
 from funcgrad.numpy.join import concatenate
 from funcgrad.numpy.means import mean
 from funcgrad.numpy.quantiles import median
 from funcgrad.numpy.ranges import linspace
 from funcgrad.numpy.reductions import max, min
+from funcgrad.numpy.reordering import flip
 from funcgrad.numpy.structure import cut, expand_dims, moveaxis
 from funcgrad.ops import shape as ops
 from funcgrad.trace.value import Value

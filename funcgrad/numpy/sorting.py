@@ -12,7 +12,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand, values_of
-from funcgrad.numpy.arrange import flip
+from funcgrad.numpy.reordering import flip
 from funcgrad.numpy.structure import ravel
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops import sort as ops

@@ -11,6 +11,7 @@ it costs nothing until a multiplication asks for it.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad.core.errors import message
 from funcgrad.core.source import SCOPE
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
 from funcgrad.ir.primitive import LinearArg, Placed
@@ -105,7 +106,13 @@ def _transpose_eqn(eqn: Eqn, values: dict[Var, Any], linear: set[Var], ct_of: di
         for x in eqn.inputs
     ]
     if not callable(prim.transpose):
-        raise TypeError(f"{prim.name} has no transpose: {prim.transpose}")
+        raise TypeError(
+            message(
+                f"linear_transpose: {prim.name} has no transpose: {prim.transpose}",
+                "functions that are linear in their arguments, such as sums, products with a constant, reshape",
+                "fg.vjp(f, x) for the transpose of the derivative at x, or close over what f is not linear in",
+            )
+        )
     ins = prim.transpose(cts if prim.multiple_results else cts[0], *args, **eqn.params)
     mask = None if prim.multiple_results else mask_of.pop(eqn.outputs[0], None)
     carried = prim.mask_transpose is not None and (mask is not None or prim.blocks)

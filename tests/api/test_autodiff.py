@@ -127,6 +127,18 @@ def test_jvp_checks_its_tangents():
         fg.jvp(fnp.sin, 1.0, (1.0,))
 
 
+def test_pull_takes_one_cotangent():
+    _, pull = fg.vjp(lambda x: (x, 2 * x), 1.0)
+    assert pull((1.0, 10.0)) == (21.0,)
+    with pytest.raises(TypeError, match=r"(?s)got 2 arguments.*one cotangent.*\(\*, \*\).*pull\(\(ct1, ct2\)\)"):
+        pull(1.0, 10.0)
+
+
+def test_what_is_not_linear_has_no_transpose():
+    with pytest.raises(TypeError, match=r"(?s)square has no transpose: it is not linear.*linear in their arguments.*fg\.vjp"):
+        fg.linear_transpose(lambda x: x**2, 1.0)(1.0)
+
+
 def test_vjp_of_integer_outputs_and_inputs():
     out, pull = fg.vjp(lambda x, i: (x * i, i + 1), 2.0, 3)
     ct = pull((1.0, np.zeros((), [("float0", "V")])))

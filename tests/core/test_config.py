@@ -49,6 +49,10 @@ def test_names_from_jax():
     assert config.default_float == "float64" and config.enable_x64 and config.jax_enable_x64
     config.update("jax_debug_nans", True)
     assert config.read("jax_debug_nans") is True
+    for name in ("jax_platform_name", "jax_platforms"):
+        config.update(name, "cpu")
+        assert config.default_device == "cpu"
+        config.update(name, None)
 
 
 def test_override_is_for_this_thread_and_nests():
