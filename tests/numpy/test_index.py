@@ -42,7 +42,9 @@ def test_read(index):
 @pytest.mark.parametrize("index", STATIC, ids=str)
 def test_static_indices_are_views(index):
     text = str(fg.make_jaxpr(lambda x: x[index])(X))
-    if not isinstance(index, (list, bool)) and not (isinstance(index, tuple) and any(isinstance(i, (list, tuple)) for i in index)):
+    if not isinstance(index, (list, bool)) and not (
+        isinstance(index, tuple) and any(isinstance(i, (list, tuple)) for i in index)
+    ):
         assert "gather" not in text
 
 
