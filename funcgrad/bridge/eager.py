@@ -14,6 +14,7 @@ from funcgrad.bridge.quiet import quiet, restore
 from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, literal_aval
 from funcgrad.core.config import config
+from funcgrad.core.errors import too_large
 from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
@@ -40,7 +41,10 @@ class Evaluate(Interpreter):
             else:
                 aval = literal_aval(x)
                 avals.append(aval)
-                arrays.append(np.asarray(x, aval.dtype))
+                try:
+                    arrays.append(np.asarray(x, aval.dtype))
+                except OverflowError:
+                    raise too_large(x, aval.dtype) from None
         out_aval = prim.abstract(*avals, **params)
         if prim.loop.__class__ is Call and not config.disable_jit:
             return execute(params[prim.loop.name], args)

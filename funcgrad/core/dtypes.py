@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad.core.config import config
+from funcgrad.core.errors import message
 
 bool_ = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(t) for t in ("int8", "int16", "int32", "int64"))
@@ -113,7 +114,23 @@ def canonical(dtype: Any) -> np.dtype:
     """
     if dtype.__class__ is type and dtype in _PYTHON_SCALARS:
         return scalar_dtype(dtype)
-    return _canonical(dtype)
+    try:
+        return _canonical(dtype)
+    except TypeError:
+        if _hashable(dtype):
+            raise
+        # NumPy reads a few of them (lists of fields), none of which an array can have.
+        raise TypeError(
+            message(f"{dtype!r} is not a dtype", "one such as 'float32', fnp.int64 or bool", "x.dtype of an array")
+        ) from None
+
+
+def _hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=1024)
@@ -124,14 +141,17 @@ def _canonical(dtype: Any) -> np.dtype:
         d = np.dtype(getattr(ml_dtypes, str(dtype), None)) if hasattr(ml_dtypes, str(dtype)) else None
         if d is None:
             # fnp.ones(2, 3), and what follows from it.
-            extent = f", or a tuple for the shape: fnp.zeros((2, {dtype}))" if isinstance(dtype, int) else ""
-            raise TypeError(f"{dtype!r} is not a dtype; use one such as 'float32', fnp.int64 or bool{extent}") from None
+            extent = f"a tuple for the shape: fnp.zeros((2, {dtype}))" if isinstance(dtype, int) else "dtype=fnp.float32"
+            raise TypeError(message(f"{dtype!r} is not a dtype", "one such as 'float32', fnp.int64 or bool", extent)) from None
     d = d.newbyteorder("=") if d.byteorder not in "=|" and d not in KEYS else d
     if d in ANY or d == float0:
         return d
     raise TypeError(
-        f"arrays cannot have dtype {d}; allowed are bool, (u)int8-64, float16, bfloat16, float8 kinds, float32, "
-        "float64, complex64 and complex128. Convert first, for example with x.astype('float64')"
+        message(
+            f"arrays cannot have dtype {d}",
+            "bool, (u)int8-64, float16, bfloat16, float8 kinds, float32, float64, complex64 and complex128",
+            "convert first, for example with x.astype('float64')",
+        )
     )
 
 

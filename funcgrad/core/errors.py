@@ -37,6 +37,7 @@ __all__ = [
     "index_error",
     "made_at",
     "message",
+    "too_large",
 ]
 
 
@@ -60,6 +61,13 @@ def index_error(found: str, index: Any, size: Any) -> IndexError:
         came += f" (written as {index - size}, if negative numbers count from the end)"
     allowed = f"indices from 0 to {size - 1}, in x[i] also from {-size}" if size > 0 else "no index: the axis is too short"
     return IndexError(message(came, allowed, "mode='clip' or mode='fill' to allow others: x.at[i].get(mode='clip')"))
+
+
+def too_large(x: Any, dtype: Any) -> OverflowError:
+    """The error of a Python number that this dtype cannot hold."""
+    return OverflowError(
+        message(f"the Python number {x} does not fit {dtype}", "numbers within its range", f"a wider dtype, or float({x})")
+    )
 
 
 def describe(x: Any) -> str:

@@ -3,11 +3,11 @@
 In: a name, an operator, a sentence, an example. Out: a function with JAX's signature. What it takes is read off the operator.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._promote import as_value, broadcast_value, common_dtype, operand
 from funcgrad.trace.value import Value, aval_of
 
@@ -58,6 +58,15 @@ def same_shape(name: str, vs: list[Any]) -> list[Any]:
 def value(name: str, x: Any, arg: str = "operand") -> Any:
     """An operand as a value; the error for anything else names `lax.name`."""
     return as_value(x, f"lax.{name}", arg)
+
+
+def sequence(name: str, xs: Any, arg: str) -> list[Any]:
+    """The items of an argument that is a sequence (or an array, by its first axis); without any it is an error."""
+    axes = getattr(xs, "ndim", None)
+    if isinstance(xs, (str, bytes, Mapping)) or not isinstance(xs, Iterable) or axes == 0 or len(items := list(xs)) == 0:
+        given = "none" if axes is None and isinstance(xs, Iterable) and not isinstance(xs, (str, bytes)) else describe(xs)
+        raise TypeError(message(f"lax.{name}: got {given} for {arg}", "a sequence of one or more", f"{arg}=(x,)"))
+    return items
 
 
 def no_sharding(name: str, sharding: Any) -> None:

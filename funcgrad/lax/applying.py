@@ -8,7 +8,7 @@ import numpy as np
 from funcgrad.bridge.flat import check_callable
 from funcgrad.lax._elements import over_elements
 from funcgrad.lax.control import fori_loop
-from funcgrad.lax.scatter_gather import mode_word
+from funcgrad.lax.scatter_gather import mode_word, numbers_of
 from funcgrad.numpy._axes import shape_of
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.numpy.structure import broadcast_to
@@ -38,7 +38,7 @@ def scatter_apply(
     """
     x, i = as_value(operand, "lax.scatter_apply", "operand"), as_value(scatter_indices, "lax.scatter_apply", "scatter_indices")
     check_callable("lax.scatter_apply", func)
-    numbers = ops.ScatterDimensionNumbers(*[tuple(n) for n in dimension_numbers])
+    numbers = numbers_of(ops.ScatterDimensionNumbers, dimension_numbers, "lax.scatter_apply")
     how = mode_word("scatter_apply", mode)
     params = {"dimension_numbers": numbers, "mode": how, "unique_indices": bool(unique_indices)}
     ones = full(shape_of(update_shape, "lax.scatter_apply", "update_shape"), np.int32(1))

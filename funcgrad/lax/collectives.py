@@ -17,6 +17,7 @@ from funcgrad.core.errors import ShapeError, UnboundAxisError, UsageError, asked
 from funcgrad.core.pytree import tree_flatten, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.lax.slices import dynamic_index_in_dim
+from funcgrad.numpy._axes import static_int
 from funcgrad.ops._family import add, like, move_dim, reduce_sum, reshape
 from funcgrad.ops.arithmetic import div, mul
 from funcgrad.ops.convert import convert
@@ -89,7 +90,7 @@ def _each(name: str, x: Any, fun: Callable[[Any], Any]) -> Any:
 
 
 def _axis(name: str, what: str, axis: Any, ndim: int) -> int:
-    number = operator.index(axis)
+    number = static_int(axis, f"lax.{name}", what)
     if not -ndim <= number < ndim:
         raise ShapeError(
             message(f"{name}: got {what}={axis} for {ndim} axes", f"axes from {-ndim} to {ndim - 1}", f"mend {what}=")
@@ -321,7 +322,12 @@ def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     axes = _names(axis_name)
     sizes = [_size("ppermute", a) for a in axes]
     lanes = math.prod(sizes)
-    pairs = tuple([(operator.index(s), operator.index(t)) for s, t in perm])
+    try:
+        pairs = tuple([(operator.index(s), operator.index(t)) for s, t in perm])
+    except (TypeError, ValueError):
+        raise UsageError(
+            message(f"ppermute: got perm={perm!r}", "(source, target) pairs of positions", "perm=[(0, 1), (1, 2)]")
+        ) from None
     for what, numbers in (("source", [s for s, _ in pairs]), ("target", [t for _, t in pairs])):
         if len(set(numbers)) != len(numbers) or any([not 0 <= n < lanes for n in numbers]):
             raise UsageError(

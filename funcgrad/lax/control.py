@@ -4,7 +4,7 @@ Functions of pytrees become Jaxprs, and the loop or branch becomes one operator 
 `disable_jit`, they run as the Python loops that their docstrings show.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
 from funcgrad.lax.grouped import Steps, checkpointed, reported, unrolled
+from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._promote import as_value as operand_as_value
 from funcgrad.ops.convert import convert_element_type
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.stage import stage
@@ -166,7 +168,7 @@ def scan(
 
 
 def _length(xs: Any, values: list[Any], length: int | None) -> int:
-    found: dict[int, str] = {} if length is None else {int(length): "length="}
+    found: dict[int, str] = {} if length is None else {static_int(length, "lax.scan", "length"): "length="}
     for (path, _), x in zip(tree_leaves_with_path(xs), values, strict=True):
         if x.aval.ndim == 0:
             raise ShapeError(
@@ -320,7 +322,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     Array(12., dtype=float32)
     """
     check_callable("fori_loop", body_fun)
-    bounds = [as_value(x) for x in (lower, upper)]
+    bounds = [operand_as_value(x, "lax.fori_loop", arg) for x, arg in ((lower, "lower"), (upper, "upper"))]
     for x, what in zip(bounds, ("lower", "upper"), strict=True):
         if x.aval.shape != () or x.aval.dtype not in dt.INTEGERS:
             raise ShapeError(
@@ -399,6 +401,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, *
     >>> [lax.switch(i, branches, 3).item() for i in (0, 1, 99)]
     [3, 30, -3]
     """
+    if not isinstance(branches, Iterable):
+        raise UsageError(message(f"switch: got {describe(branches)} for branches", "a sequence of functions", "branches=[f, g]"))
     branches = list(branches)
     if not branches:
         raise UsageError(message("switch: got no branches", "at least one", "mend branches="))
@@ -484,7 +488,7 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
     leaves, tree = tree_flatten(xs)
     values = as_values("map xs", leaves, xs)
-    n, size = _length(xs, values, None), int(batch_size)
+    n, size = _length(xs, values, None), static_int(batch_size, "lax.map", "batch_size")
     if size < 1:
         raise UsageError(message(f"map: got batch_size={batch_size}", "a positive int", "mend batch_size="))
     m = n // size * size
@@ -520,6 +524,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     values = as_values("associative_scan", leaves, elems)
     if not values:
         return elems
+    axis = static_int(axis, "lax.associative_scan", "axis")
     axes = [axis + x.aval.ndim if axis < 0 else axis for x in values]
     for x, a in zip(values, axes, strict=True):
         if not 0 <= a < x.aval.ndim:

@@ -14,7 +14,7 @@ from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.lax._table import strict, value
 from funcgrad.lax.folds import padding_of
 from funcgrad.lax.types import ConvDimensionNumbers
-from funcgrad.numpy._axes import static_int, static_ints
+from funcgrad.numpy._axes import shape_of, static_int, static_ints
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy.selection import take
 from funcgrad.numpy.structure import moveaxis
@@ -35,7 +35,7 @@ SLICED = 32  # taps along an axis that are cut out one by one; more are one gath
 
 
 def _permutation(spec: Any, rank: int) -> tuple[int, ...]:
-    out = static_ints(tuple(spec), "lax.conv_dimension_numbers", "dimension_numbers")
+    out = static_ints(spec, "lax.conv_dimension_numbers", "dimension_numbers")
     if sorted(out) != list(range(rank)):
         raise ShapeError(
             message(
@@ -58,11 +58,13 @@ def conv_dimension_numbers(lhs_shape: Any, rhs_shape: Any, dimension_numbers: An
     >>> lax.conv_dimension_numbers((8, 28, 28, 3), (3, 3, 3, 16), ("NHWC", "HWIO", "NHWC"))
     ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
-    rank = len(tuple(lhs_shape))
-    if len(tuple(rhs_shape)) != rank or rank < 2:
+    lhs_shape = shape_of(lhs_shape, "lax.conv_dimension_numbers", "lhs_shape")
+    rhs_shape = shape_of(rhs_shape, "lax.conv_dimension_numbers", "rhs_shape")
+    rank = len(lhs_shape)
+    if len(rhs_shape) != rank or rank < 2:
         raise ShapeError(
             message(
-                f"lax.conv_dimension_numbers: got shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}",
+                f"lax.conv_dimension_numbers: got shapes {lhs_shape} and {rhs_shape}",
                 "two shapes of one length, at least 2 (batch and features, out and in features)",
                 "add the missing axes, for example x[None, None]",
             )

@@ -174,7 +174,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dim
     [9, 1]
     """
     f, tree = _fold("reduce", operands, init_values, computation)
-    axes = axes_of(tuple(dimensions), f.xs[0].ndim, "lax.reduce", "dimensions")
+    axes = axes_of(static_ints(dimensions, "lax.reduce", "dimensions"), f.xs[0].ndim, "lax.reduce", "dimensions")
     monoid = f.monoid()
     if monoid is not None:
         out = monoid.along(f.xs[0], axes=axes)
@@ -211,7 +211,7 @@ def _fold_rows(f: Fold, xs: list[Any]) -> list[Any]:
 
 def _sides(given: Any, rank: int, arg: str, least_: int = 1) -> tuple[int, ...]:
     """A number for each axis; None is all ones."""
-    out = (1,) * rank if given is None else static_ints(tuple(given), "lax.reduce_window", arg)
+    out = (1,) * rank if given is None else static_ints(given, "lax.reduce_window", arg)
     if len(out) != rank or any([n < least_ for n in out]):
         raise ShapeError(
             message(
@@ -229,7 +229,8 @@ def padding_of(
     """(low, high) for each axis. "VALID": none; "SAME" (odd places at the end) and "SAME_LOWER" (at the start): as many windows
     as there are steps along the axis. `shape` and `window` with their dilation."""
     if not isinstance(padding, str):
-        pairs = tuple([static_ints(tuple(p), f"lax.{name}", "padding") for p in padding])
+        given = padding if isinstance(padding, (list, tuple, np.ndarray)) else ()
+        pairs = tuple([static_ints(p, f"lax.{name}", "padding") for p in given])
         if len(pairs) == len(shape) and all([len(p) == 2 for p in pairs]):
             return tuple([(p[0], p[1]) for p in pairs])
     elif padding.upper() == "VALID":

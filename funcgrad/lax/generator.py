@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.lax._table import strict, value
+from funcgrad.lax.types import member
 from funcgrad.numpy._axes import shape_of
 from funcgrad.numpy.join import stack
 from funcgrad.numpy.structure import broadcast_to, moveaxis, reshape
@@ -196,7 +197,7 @@ def rng_bit_generator(
         raise DtypeError(message(f"lax.rng_bit_generator: got dtype={d}", "uint8, uint16, uint32, uint64", "dtype='uint32'"))
     if out_sharding is not None:
         raise UsageError(message("lax.rng_bit_generator: got a sharding", "None: arrays lie on one device", "leave it out"))
-    chosen = RandomAlgorithm(algorithm)
+    chosen = member(RandomAlgorithm, algorithm, "lax.rng_bit_generator")
     word, counter = _state(key)
     make = _threefry if chosen is RandomAlgorithm.RNG_THREE_FRY else _philox
     bits, used = make(word, counter, extents, d == U64)

@@ -5,9 +5,9 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, message
-from funcgrad.lax._table import no_sharding, strict, value
+from funcgrad.lax._table import no_sharding, sequence, strict, value
 from funcgrad.numpy import structure as fshape
-from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._axes import axis_of, pairs_of, static_int
 from funcgrad.numpy._precision import check_precision
 from funcgrad.ops import sort as _sort
 from funcgrad.ops.contract import dot_general as _dot_general
@@ -43,7 +43,7 @@ def dot_general(
     no_sharding("dot_general", out_sharding)
     check_precision(precision, "lax.dot_general")
     x, y = strict("dot_general", lhs, rhs, shapes=False)
-    (xc, yc), (xb, yb) = dimension_numbers
+    (xc, yc), (xb, yb) = pairs_of(dimension_numbers, "lax.dot_general")
     x, y = value("dot_general", x), value("dot_general", y)
 
     def axes(a: Any, v: Any) -> tuple[int, ...]:
@@ -109,13 +109,16 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     (Array([0, 1, 1], dtype=int64), Array([2, 1, 3], dtype=int64))
     """
     many = isinstance(operand, Sequence) and not isinstance(operand, Value)
-    xs = [value("sort", x) for x in (operand if many else (operand,))]
+    xs = [value("sort", x) for x in (sequence("sort", operand, "operand") if many else (operand,))]
     if len({x.shape for x in xs}) > 1:
         raise ShapeError(
             message(f"lax.sort: got shapes {[x.shape for x in xs]}", "operands of one shape", "fnp.broadcast_arrays")
         )
     out = _sort.sort(
-        *xs, dimension=axis_of(dimension, xs[0].ndim, "lax.sort", "dimension"), is_stable=bool(is_stable), num_keys=num_keys
+        *xs,
+        dimension=axis_of(dimension, xs[0].ndim, "lax.sort", "dimension"),
+        is_stable=bool(is_stable),
+        num_keys=static_int(num_keys, "lax.sort", "num_keys"),
     )
     return tuple(out) if many else out[0]
 

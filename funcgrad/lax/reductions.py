@@ -4,7 +4,7 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.lax._table import no_sharding, value
-from funcgrad.numpy._axes import axes_of, axis_of
+from funcgrad.numpy._axes import axes_of, axis_of, static_ints
 from funcgrad.numpy._complex_order import extremum
 from funcgrad.ops import cumulative as _cumulative
 from funcgrad.ops import reduce as _reduce
@@ -22,7 +22,7 @@ def _reduction(name: str, op: Any, x: Any, axes: Any) -> Any:
     v = value(name, x)
     if v.dtype in dt.COMPLEXES and op in (_reduce.reduce_max, _reduce.reduce_min):
         op = extremum(op)
-    return op(v, axes=axes_of(tuple(axes), v.ndim, f"lax.{name}", "axes"))
+    return op(v, axes=axes_of(static_ints(axes, f"lax.{name}", "axes"), v.ndim, f"lax.{name}", "axes"))
 
 
 def reduce_sum(operand: Any, axes: Any, *, out_sharding: Any = None) -> Any:

@@ -8,7 +8,7 @@ drops scattered updates ("drop").
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.core.errors import UsageError, message
+from funcgrad.core.errors import UsageError, describe, message
 from funcgrad.lax._table import named
 from funcgrad.numpy._axes import static_ints
 from funcgrad.numpy._promote import as_value, value_in
@@ -28,6 +28,19 @@ def mode_word(name: str, mode: Any) -> str:
             )
         )
     return found
+
+
+def numbers_of(kind: Any, given: Any, name: str) -> Any:
+    """Dimension numbers with their axes as tuples of integers."""
+    if not isinstance(given, kind):
+        raise UsageError(
+            message(
+                f"{name}: got {describe(given)} for dimension_numbers",
+                f"a lax.{kind.__name__}",
+                f"lax.{kind.__name__}({', '.join(f + '=(0,)' for f in kind._fields[:3])})",
+            )
+        )
+    return kind(*[static_ints(axes, name, f"dimension_numbers.{field}") for field, axes in zip(kind._fields, given, strict=True)])
 
 
 def gather(
@@ -51,8 +64,8 @@ def gather(
     return ops.gather(
         x,
         i,
-        dimension_numbers=ops.GatherDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
-        slice_sizes=static_ints(tuple(slice_sizes), "lax.gather", "slice_sizes"),
+        dimension_numbers=numbers_of(ops.GatherDimensionNumbers, dimension_numbers, "lax.gather"),
+        slice_sizes=static_ints(slice_sizes, "lax.gather", "slice_sizes"),
         mode=mode_word("gather", mode),
         fill_value=fill_value,
     )
@@ -71,7 +84,7 @@ def _scatter(
             x,
             i,
             u if change is None else change(u),
-            dimension_numbers=ops.ScatterDimensionNumbers(*[tuple(n) for n in dimension_numbers]),
+            dimension_numbers=numbers_of(ops.ScatterDimensionNumbers, dimension_numbers, f"lax.{name}"),
             mode=mode_word(name, mode),
             unique_indices=bool(unique_indices),
         )

@@ -5,15 +5,16 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.lax._table import no_sharding, strict, value
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.lax._table import no_sharding, sequence, strict, value
 from funcgrad.numpy import join, reordering
 from funcgrad.numpy import structure as fshape
-from funcgrad.numpy._axes import axis_of, shape_of, static_int, static_ints
+from funcgrad.numpy._axes import axis_of, extent, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import broadcast_value
 from funcgrad.numpy.filled import full as _full
 from funcgrad.numpy.filled import full_like as _full_like
 from funcgrad.ops import shape as ops
+from funcgrad.trace.value import aval_of
 
 __all__ = [
     "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcasted_iota", "collapse", "concatenate",
@@ -64,7 +65,7 @@ def iota(dtype: Any, size: Any) -> Any:
     >>> lax.iota(np.int32, 4)
     Array([0, 1, 2, 3], dtype=int32)
     """
-    return ops.iota(dtype=dt.canonical(dtype), shape=(static_int(size, "lax.iota", "size"),), dimension=0)
+    return ops.iota(dtype=dt.canonical(dtype), shape=(extent(size, "lax.iota", "size"),), dimension=0)
 
 
 def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Any:
@@ -139,7 +140,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, *, out
     return ops.broadcast_in_dim(
         value("broadcast_in_dim", operand),
         shape=shape_of(shape, "lax.broadcast_in_dim"),
-        dims=static_ints(tuple(broadcast_dimensions), "lax.broadcast_in_dim", "broadcast_dimensions"),
+        dims=static_ints(broadcast_dimensions, "lax.broadcast_in_dim", "broadcast_dimensions"),
     )
 
 
@@ -165,7 +166,9 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     (2, 12)
     """
     x = value("collapse", operand)
-    start, stop, _ = slice(start_dimension, stop_dimension).indices(x.ndim)
+    start = static_int(start_dimension, "lax.collapse", "start_dimension")
+    last = None if stop_dimension is None else static_int(stop_dimension, "lax.collapse", "stop_dimension")
+    start, stop, _ = slice(start, last).indices(x.ndim)
     if stop <= start:
         raise UsageError(
             message(
@@ -186,7 +189,7 @@ def expand_dims(array: Any, dimensions: Any) -> Any:
     >>> lax.expand_dims(fnp.ones((2, 3)), (0, 2)).shape
     (1, 2, 1, 3)
     """
-    return fshape.expand_dims(value("expand_dims", array, "array"), tuple(dimensions))
+    return fshape.expand_dims(value("expand_dims", array, "array"), static_ints(dimensions, "lax.expand_dims", "dimensions"))
 
 
 def squeeze(array: Any, dimensions: Any) -> Any:
@@ -195,7 +198,7 @@ def squeeze(array: Any, dimensions: Any) -> Any:
     >>> lax.squeeze(fnp.ones((1, 3, 1)), (0,)).shape
     (3, 1)
     """
-    return fshape.squeeze(value("squeeze", array, "array"), tuple(dimensions))
+    return fshape.squeeze(value("squeeze", array, "array"), static_ints(dimensions, "lax.squeeze", "dimensions"))
 
 
 def rev(operand: Any, dimensions: Any) -> Any:
@@ -205,7 +208,7 @@ def rev(operand: Any, dimensions: Any) -> Any:
     Array([[2, 1],
            [4, 3]], dtype=int64)
     """
-    return reordering.flip(value("rev", operand), tuple(dimensions))
+    return reordering.flip(value("rev", operand), static_ints(dimensions, "lax.rev", "dimensions"))
 
 
 def concatenate(operands: Any, dimension: int) -> Any:
@@ -214,7 +217,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     >>> lax.concatenate([fnp.array([1, 2]), fnp.array([3])], 0)
     Array([1, 2, 3], dtype=int64)
     """
-    xs = strict("concatenate", *operands, shapes=False)
+    xs = strict("concatenate", *sequence("concatenate", operands, "operands"), shapes=False)
     return join.concatenate(xs, dimension)
 
 
@@ -225,7 +228,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     Array([[1, 3],
            [2, 4]], dtype=int64)
     """
-    return join.stack(strict("stack", *operands, shapes=False), axis)
+    return join.stack(strict("stack", *sequence("stack", operands, "operands"), shapes=False), axis)
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -245,7 +248,7 @@ def split(operand: Any, sizes: Any, axis: int = 0) -> list[Any]:
     """
     x = value("split", operand)
     i = axis_of(axis, x.ndim, "lax.split")
-    lengths = static_ints(tuple(sizes), "lax.split", "sizes")
+    lengths = static_ints(sizes, "lax.split", "sizes")
     if sum(lengths) != x.shape[i] or any([n < 0 for n in lengths]):
         raise ShapeError(
             message(
@@ -264,7 +267,7 @@ def tile(operand: Any, reps: Any) -> Any:
            [1, 2, 1, 2]], dtype=int64)
     """
     x = value("tile", operand)
-    counts = static_ints(tuple(reps), "lax.tile", "reps")
+    counts = static_ints(reps, "lax.tile", "reps")
     if len(counts) != x.ndim:
         raise ShapeError(message(f"lax.tile: got {len(counts)} counts for {x.aval.str_short()}", "one for each axis", "fnp.tile"))
     return reordering.tile(x, counts)
@@ -282,5 +285,13 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
     Array([0, 2, 0, 3], dtype=int64)
     """
     x, filling = strict("pad", operand, padding_value, shapes=False)
-    config = tuple([static_ints(tuple(c), "lax.pad", "padding_config") for c in padding_config])
+    config = tuple([static_ints(c, "lax.pad", "padding_config") for c in sequence("pad", padding_config, "padding_config")])
+    if len(config) != aval_of(x).ndim or any([len(c) != 3 for c in config]):
+        raise ShapeError(
+            message(
+                f"lax.pad: got padding_config={padding_config} for {describe(x)}",
+                "(low, high, interior) for each axis",
+                f"lax.pad(x, 0, {[(1, 1, 0)] * aval_of(x).ndim})",
+            )
+        )
     return ops.pad(value("pad", x), filling, padding_config=config)

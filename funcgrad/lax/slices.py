@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, message
-from funcgrad.lax._table import strict, value
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.lax._table import sequence, strict, value
 from funcgrad.numpy import structure as fshape
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._promote import operand
@@ -35,9 +35,9 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
     x = value("slice", operand)
     return ops.slice_(
         x,
-        start_indices=static_ints(tuple(start_indices), "lax.slice", "start_indices"),
-        limit_indices=static_ints(tuple(limit_indices), "lax.slice", "limit_indices"),
-        strides=(1,) * x.ndim if strides is None else static_ints(tuple(strides), "lax.slice", "strides"),
+        start_indices=static_ints(start_indices, "lax.slice", "start_indices"),
+        limit_indices=static_ints(limit_indices, "lax.slice", "limit_indices"),
+        strides=(1,) * x.ndim if strides is None else static_ints(strides, "lax.slice", "strides"),
     )
 
 
@@ -87,8 +87,16 @@ def index_take(src: Any, idxs: Any, axes: Any) -> Any:
     Array([5, 2], dtype=int64)
     """
     x = value("index_take", src, "src")
-    places = [value("index_take", i, "idxs") for i in idxs]
-    named = [axis_of(a, x.ndim, "lax.index_take", "axes") for a in axes]
+    places = [value("index_take", i, "idxs") for i in sequence("index_take", idxs, "idxs")]
+    named = [axis_of(a, x.ndim, "lax.index_take", "axes") for a in static_ints(axes, "lax.index_take", "axes")]
+    if len(named) != len(places) or len(set(named)) < len(named):
+        raise UsageError(
+            message(
+                f"lax.index_take: got {len(places)} index vectors for axes={axes}",
+                "one for each axis, each axis once",
+                "axes=(0,)",
+            )
+        )
     rest = [k for k in range(x.ndim) if k not in named]
     return read_with(fshape.transpose(x, (*named, *rest)), tuple(places), "clip", None)
 
@@ -96,7 +104,12 @@ def index_take(src: Any, idxs: Any, axes: Any) -> Any:
 def _starts(name: str, x: Any, starts: Any, negative: Any) -> list[Any]:
     """Start indices as integer scalars; negative ones count from the end where `negative` (one bool, or one an axis) says so."""
     many: Any = starts
-    items = [many[k] for k in range(many.shape[0])] if isinstance(starts, (Value, np.ndarray)) else list(starts)
+    if isinstance(starts, (Value, np.ndarray)) and starts.ndim == 1:
+        items = [many[k] for k in range(many.shape[0])]
+    elif isinstance(starts, (list, tuple, range)):
+        items = list(starts)
+    else:
+        raise TypeError(message(f"lax.{name}: got {describe(starts)} for start_indices", "a sequence or a vector", "(0, 0)"))
     if len(items) != x.ndim:
         raise ShapeError(
             message(
@@ -105,14 +118,18 @@ def _starts(name: str, x: Any, starts: Any, negative: Any) -> list[Any]:
                 "lax.dynamic_slice_in_dim for one axis",
             )
         )
-    wraps = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    wraps = [negative] * x.ndim if isinstance(negative, (bool, np.bool_)) else negative
+    if not isinstance(wraps, (list, tuple, np.ndarray)) or len(wraps) != x.ndim:
+        raise UsageError(
+            message(f"lax.{name}: got allow_negative_indices={negative!r}", "a bool, or one for each axis", "True or False")
+        )
     return [_start(name, i, n, w) for i, n, w in zip(items, x.shape, wraps)]
 
 
 def _start(name: str, i: Any, n: int, wraps: bool) -> Any:
     i = operand(i, f"lax.{name}", "start index")
     if not isinstance(i, Value):
-        k = int(i)
+        k = static_int(i, f"lax.{name}", "a start index")
         return np.int64(k + n if wraps and k < 0 else k)
     d = i.aval.dtype
     if d not in dt.INTEGERS or i.aval.ndim:
@@ -136,7 +153,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Any, *, allow_n
     """
     x = value("dynamic_slice", operand)
     starts = _starts("dynamic_slice", x, start_indices, allow_negative_indices)
-    return _dynamic.dynamic_slice(x, *starts, slice_sizes=static_ints(tuple(slice_sizes), "lax.dynamic_slice", "slice_sizes"))
+    return _dynamic.dynamic_slice(x, *starts, slice_sizes=static_ints(slice_sizes, "lax.dynamic_slice", "slice_sizes"))
 
 
 def dynamic_slice_in_dim(

@@ -241,6 +241,6 @@ def polygamma(m: Any, x: Any) -> Any:
     >>> np.pi**2 / 6
     1.6449340668482264
     """
-    order = static_int(int(m) if isinstance(m, float) and m == int(m) else m, "lax.polygamma", "m")
+    order = static_int(int(m) if isinstance(m, float) and m.is_integer() else m, "lax.polygamma", "m")
     v = operand(x, "lax.polygamma", "x")
     return ew.digamma(v) if order == 0 else ew.polygamma(v, n=order)

@@ -4,6 +4,7 @@ DotDimensionNumbers: the type of `((lhs contracted, rhs contracted), (lhs batch,
 """
 
 import enum
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,16 @@ class RoundingMethod(enum.IntEnum):
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
+
+
+def member(kind: type[enum.IntEnum], given: Any, name: str) -> Any:
+    """One of an enumeration, given as itself or by its number."""
+    try:
+        return kind(operator.index(given))
+    except (TypeError, ValueError):
+        pass
+    known = ", ".join([f"{m.name} ({m.value})" for m in kind])
+    raise UsageError(message(f"{name}: got {given!r}", f"a lax.{kind.__name__}: {known}", f"lax.{kind.__name__}(0)"))
 
 
 class GatherScatterMode(enum.Enum):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, message
+from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.lax._table import unary, unary_accurate
-from funcgrad.lax.types import RoundingMethod
+from funcgrad.lax.types import RoundingMethod, member
 from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import as_value, operand
 from funcgrad.ops import elementwise as ew
@@ -132,7 +132,7 @@ def round(x: Any, rounding_method: Any = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     >>> lax.round(fnp.array([0.5, 1.5, 2.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
     Array([0., 2., 2.], dtype=float32)
     """
-    return ew.round(operand(x, "lax.round", "x"), rounding_method=int(RoundingMethod(rounding_method)))
+    return ew.round(operand(x, "lax.round", "x"), rounding_method=int(member(RoundingMethod, rounding_method, "lax.round")))
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
@@ -143,9 +143,19 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> lax.reduce_precision(fnp.array([0.1, 1e6]), exponent_bits=5, mantissa_bits=10)
     Array([0.09997559,        inf], dtype=float32)
     """
-    return ew.reduce_precision(
-        as_value(operand, "lax.reduce_precision", "operand"), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
-    )
+    bits = [
+        static_int(n, "lax.reduce_precision", arg)
+        for n, arg in ((exponent_bits, "exponent_bits"), (mantissa_bits, "mantissa_bits"))
+    ]
+    if bits[0] < 1 or bits[1] < 0 or max(bits) > 64:
+        raise UsageError(
+            message(
+                f"lax.reduce_precision: got exponent_bits={bits[0]}, mantissa_bits={bits[1]}",
+                "1 to 64 bits of exponent, 0 to 64 of mantissa",
+                "exponent_bits=5, mantissa_bits=10, which is float16",
+            )
+        )
+    return ew.reduce_precision(as_value(operand, "lax.reduce_precision", "operand"), exponent_bits=bits[0], mantissa_bits=bits[1])
 
 
 # --- powers -----------------------------------------------------------------------------------------------------------------

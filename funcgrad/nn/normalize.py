@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.nn.activations import inexact, real_float
-from funcgrad.numpy._axes import axes_of, axis_of, static_int
+from funcgrad.numpy._axes import axes_of, axis_of, extent
 from funcgrad.numpy._promote import as_value, binary, broadcast_value, cast, common_inexact, common_shape, operand, value_in
 from funcgrad.numpy.means import mean as _mean
 from funcgrad.numpy.reductions import keep, masked
@@ -231,7 +231,7 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> A
            [0., 0., 1.]], dtype=float32)
     """
     v = as_value(x, "nn.one_hot", "x")
-    n = static_int(num_classes, "nn.one_hot", "num_classes")
+    n = extent(num_classes, "nn.one_hot", "num_classes")
     if v.dtype not in dt.INTEGERS | dt.BOOLS | dt.FLOATS:
         raise DtypeError(message(f"nn.one_hot: got {v.aval.str_short()}", "integers", "x.astype(int)"))
     i = axis_of(axis, v.ndim + 1, "nn.one_hot")

@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import axis_of
+from funcgrad.numpy._axes import axis_of, pairs_of
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.contract import dot_general
@@ -241,7 +241,7 @@ def scaled_dot_general(
 
 
 def _numbers(given: Any, x: Any, y: Any) -> Any:
-    (xc, yc), (xb, yb) = given
+    (xc, yc), (xb, yb) = pairs_of(given, "nn.scaled_dot_general")
     axes = lambda those, v: tuple([axis_of(i, v.ndim, "nn.scaled_dot_general", "dimension_numbers") for i in those])
     return ((axes(xc, x), axes(yc, y)), (axes(xb, x), axes(yb, y)))
 

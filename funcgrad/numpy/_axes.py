@@ -4,7 +4,7 @@ Everything that must be known while tracing comes through here, so that a traced
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,26 +13,35 @@ from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
+_MOST = 2**63 - 1
+
 
 def title(name: str) -> str:
     """A function's name as users write it: `fnp.sum`; names of other modules (`nn.relu`, `lax.pad`) come with theirs."""
     return name if name.startswith(("nn.", "random.", "lax.", "scipy.", "x.", "ndarray.")) else f"fnp.{name}"
 
 
-def static_int(x: Any, name: str, arg: str) -> int:
+def static_int(x: Any, name: str, arg: str, allowed: str = "an integer") -> int:
     """A Python integer; a traced value raises ConcretizationTypeError, naming the argument."""
-    if x.__class__ is int:
+    if x.__class__ is int and -_MOST <= x <= _MOST:
         return x
     if isinstance(x, Tracer):
         x = x.concrete() if x.concrete() is not None else x
         if isinstance(x, Tracer):
             raise ConcretizationTypeError(x, f"{title(name)} needs the number {arg} while tracing")
     try:
-        return operator.index(np.asarray(x)[()] if isinstance(x, Value) else x)
+        number = operator.index(np.asarray(x)[()] if isinstance(x, Value) else x)
     except TypeError:
+        number = None
+    if number is None:
         given = describe(x) if isinstance(x, (Value, np.ndarray)) else repr(x)
         fix = f"{title(name)}([x, y]): the arrays go in one list" if name in _OF_LISTS else f"int({arg})"
-        raise TypeError(message(f"{title(name)}: got {given} for {arg}", "an integer", fix)) from None
+        raise TypeError(message(f"{title(name)}: got {given} for {arg}", allowed, fix)) from None
+    if not -_MOST <= number <= _MOST:
+        raise UsageError(
+            message(f"{title(name)}: got {number} for {arg}", "integers of 64 bits", f"check where {arg} comes from")
+        )
+    return number
 
 
 _OF_LISTS = ("concatenate", "concat", "stack")
@@ -44,9 +53,9 @@ def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:
         return x
     if isinstance(x, (Value, np.ndarray)) and x.ndim == 1:
         return tuple([static_int(i, name, arg) for i in static_array(x, name, arg)])
-    if isinstance(x, Sequence) and not isinstance(x, (str, bytes)):
+    if isinstance(x, Iterable) and not isinstance(x, (str, bytes, Mapping, Value, np.ndarray, np.generic)):
         return tuple([static_int(i, name, arg) for i in x])
-    return (static_int(x, name, arg),)
+    return (static_int(x, name, arg, "an integer or a sequence of integers"),)
 
 
 def concrete(x: Value) -> Any:
@@ -65,11 +74,17 @@ def static_array(x: Any, name: str, arg: str) -> np.ndarray:
     return np.asarray(x)
 
 
+def extent(n: Any, name: str, arg: str) -> int:
+    """A count that becomes the extent of an axis: an integer of 0 or more."""
+    return shape_of((static_int(n, name, arg),), name, arg)[0]
+
+
 def shape_of(shape: Any, name: str, arg: str = "shape") -> tuple[int, ...]:
     """A shape: an integer or a sequence of integers, none negative."""
     out = static_ints(shape, name, arg)
-    if any([n < 0 for n in out]):
-        raise ShapeError(message(f"{title(name)}: got {arg}={shape}", "extents of 0 or more", f"check where {arg} comes from"))
+    if any([n < 0 or n > _MOST for n in out]):
+        allowed = "extents of 0 or more" if min(out) < 0 else "extents below 2**63"
+        raise ShapeError(message(f"{title(name)}: got {arg}={shape}", allowed, f"check where {arg} comes from"))
     return out
 
 
@@ -107,3 +122,18 @@ def axes_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> tuple[int, ..
     if len(set(axes)) < len(axes):
         raise UsageError(message(f"{title(name)}: got {arg}={axis}", "each axis once", f"remove the repeated one from {arg}"))
     return tuple(sorted(axes))
+
+
+def pairs_of(given: Any, name: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The dimension_numbers of a product: ((lhs contracted, rhs contracted), (lhs batch, rhs batch))."""
+    try:
+        (xc, yc), (xb, yb) = given
+        return (tuple(xc), tuple(yc)), (tuple(xb), tuple(yb))
+    except (TypeError, ValueError):
+        raise UsageError(
+            message(
+                f"{name}: got dimension_numbers={given!r}",
+                "((lhs contracted, rhs contracted), (lhs batch, rhs batch)), each a sequence of axes",
+                "dimension_numbers=(((1,), (0,)), ((), ()))",
+            )
+        ) from None

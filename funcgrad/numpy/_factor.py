@@ -129,7 +129,12 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             vh = mx.h(take_along(ew.mul(v, cast(mx.columns(signs, v.shape), v.dtype)), places, v.ndim - 1))
         out = [u, s, vh] if compute_uv else [s]
     if subset_by_index is not None:
-        start, stop = static_ints(subset_by_index, "linalg.svd", "subset_by_index")
+        ends = static_ints(subset_by_index, "linalg.svd", "subset_by_index")
+        if len(ends) != 2:
+            raise UsageError(
+                message(f"linalg.svd: got subset_by_index={subset_by_index!r}", "(start, stop)", "subset_by_index=(0, 2)")
+            )
+        start, stop = ends
         if not compute_uv:
             return out[0][..., start:stop]
         u, s, vh = out

@@ -99,7 +99,7 @@ def value_in(x: Any, dtype: np.dtype, name: str, arg: str = "a") -> Value:
 def scalar_array(x: Any) -> Value:
     """A scalar literal as a 0-d Array."""
     aval = aval_of(x)
-    return from_numpy(np.asarray(x, aval.dtype), weak_type=aval.weak_type)
+    return from_numpy(np.asarray(_literal(x, aval.dtype), aval.dtype), weak_type=aval.weak_type)
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
@@ -128,6 +128,10 @@ def _literal(x: Any, dtype: np.dtype) -> Any:
                 f"numbers from {info.min} to {info.max}",
                 "convert the array first, for example with x.astype('int64')",
             )
+        ) from None
+    except TypeError:  # a complex number for a real dtype
+        raise DtypeError(
+            message(f"the Python number {x} was to become {dtype}", "real numbers", "x.real, or a complex dtype")
         ) from None
 
 

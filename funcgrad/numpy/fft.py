@@ -308,6 +308,7 @@ def _per_sample(k: Any, n: int, d: Any, dtype: Any) -> Any:
 def _shift(x: Any, axes: Any, name: str, sign: int) -> Any:
     v = as_value(x, f"fft.{name}", "x")
     chosen = tuple(range(v.ndim)) if axes is None else static_ints(axes, f"fft.{name}", "axes")
+    chosen = [axis_of(i, v.ndim, f"fft.{name}", "axes") for i in chosen]
     shifts = tuple([sign * (v.shape[i] // 2) for i in chosen])
     return roll(v, shifts, chosen) if chosen else v
 

@@ -134,8 +134,10 @@ def _owens_jvp_h(t: Any, out: Any, h: Any, a: Any) -> Any:
 
 
 def _owens_jvp_a(t: Any, out: Any, h: Any, a: Any) -> Any:
-    wide = add(square(a), like(a, 1))
-    return mul(t, div(mul(exp(mul(mul(square(h), wide), like(h, -0.5))), like(h, 0.5 / math.pi)), wide))
+    # h^2 (1 + a^2) as a sum: a^2 may be infinite where h is 0.
+    ah = mul(a, h)
+    spread = mul(add(square(h), square(ah)), like(h, -0.5))
+    return mul(t, div(mul(exp(spread), like(h, 0.5 / math.pi)), add(square(a), like(a, 1))))
 
 
 owens_t = elementwise(

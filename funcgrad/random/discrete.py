@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import axis_of, shape_of, static_int
+from funcgrad.numpy._axes import axis_of, extent, shape_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
 from funcgrad.numpy.cumulative import cumsum
 from funcgrad.numpy.logarithms import log
@@ -92,7 +92,7 @@ def permutation(key: Any, x: Any, axis: Any = 0, independent: bool = False, *, o
     no_sharding("permutation", out_sharding)
     k = single("permutation", key)
     if not isinstance(x, (Value, np.ndarray)) or x.ndim == 0:
-        return _shuffled(k, iota(dtype=dt.int64, shape=(static_int(x, "random.permutation", "x"),), dimension=0), 0)
+        return _shuffled(k, iota(dtype=dt.int64, shape=(extent(x, "random.permutation", "x"),), dimension=0), 0)
     v = as_value(x, "random.permutation", "x")
     i = axis_of(axis, v.ndim, "random.permutation")
     if independent or v.ndim == 1:

@@ -183,7 +183,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     """
     no_sharding("randint", out_sharding)
     low, high = operand(minval, "random.randint", "minval"), operand(maxval, "random.randint", "maxval")
-    low, high = [_whole(x) for x in (low, high)]
+    low, high = _whole(low, "minval"), _whole(high, "maxval")
     if dtype is None:
         d, work = dt.int64, dt.int32 if not config.enable_x64 and _narrow(low) and _narrow(high) else dt.int64
     else:
@@ -202,9 +202,11 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     return ew.convert(_randint(single("randint", key), extents, low, high, work), d)
 
 
-def _whole(x: Any) -> Any:
+def _whole(x: Any, arg: str) -> Any:
     if isinstance(x, Value):
         return x if x.aval.dtype in dt.INTEGERS else ew.convert(x, dt.int64)
+    if isinstance(x, complex) or not np.isfinite(float(x)):
+        raise UsageError(message(f"random.randint: got {x} for {arg}", "a finite number", f"int({arg})"))
     return int(x)
 
 

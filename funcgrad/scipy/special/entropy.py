@@ -119,8 +119,8 @@ def kl_div(p: Any, q: Any) -> Any:
     """
     x, y = real_values("kl_div", p=p, q=q)
     value = _relative(x, y)
-    finite = ew.is_finite(value)
-    change = ew.sub(ew.select_n(finite, like(x, 0), y), ew.select_n(finite, like(x, 0), x))
+    within = ew.ne(value, like(x, np.inf))
+    change = ew.sub(ew.select_n(within, like(x, 0), y), ew.select_n(within, like(x, 0), x))
     return ew.add(value, change)
 
 
@@ -139,6 +139,14 @@ def _grown(log: Any, lmbda: Any) -> Any:
     return ew.select_n(small, ew.div(ew.expm1(ew.select_n(small, u, like(u, 1))), by), near)
 
 
+def _transformed(v: Any, x: Any, neutral: float, logarithm: Any, power: Any) -> Any:
+    """Box and Cox of x, which is v or v + 1; at x = 0 by the power itself, whose derivatives the logarithm would hide."""
+    bare = ew.and_(ew.eq(x, like(x, 0)), ew.gt(power, like(power, 0)))
+    grown = _grown(logarithm(ew.select_n(bare, v, like(v, neutral))), power)
+    by = ew.select_n(bare, like(power, 1), power)
+    return ew.select_n(bare, grown, ew.div(ew.sub(ew.pow(ew.select_n(bare, like(x, 1), x), by), like(x, 1)), by))
+
+
 def boxcox(x: Any, lmbda: Any) -> Any:
     """(x^lmbda - 1) / lmbda, log(x) at lmbda = 0; NaN for x < 0.
 
@@ -149,7 +157,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     Array([0., 2.], dtype=float64)
     """
     v, power = real_values("boxcox", x=x, lmbda=lmbda)
-    return _grown(ew.log(v), power)
+    return _transformed(v, v, 1, ew.log, power)
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Any:
@@ -160,7 +168,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     Array([1.e-12, 2.e+00], dtype=float64)
     """
     v, power = real_values("boxcox1p", x=x, lmbda=lmbda)
-    return _grown(ew.log1p(v), power)
+    return _transformed(v, ew.add(v, like(v, 1)), 0, ew.log1p, power)
 
 
 def logsumexp(

@@ -192,3 +192,19 @@ def test_bernoulli():
     assert np.isinf(np.asarray(special.bernoulli(120))[-1])
     with pytest.raises(UsageError, match=r"(?s)bernoulli: got n=-1"):
         special.bernoulli(-1)
+
+
+@pytest.mark.parametrize("f, x", [(special.boxcox, 0.0), (special.boxcox1p, -1.0)])
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_derivatives_of_box_and_cox_at_nothing(f, x, power):
+    at = np.float64(x), np.float64(power)
+    assert f(*at) == -1 / power
+    assert fg.jit(fg.grad(f, 0))(*at) == (inf if power < 1 else 1 if power == 1 else 0)
+    assert fg.jit(fg.grad(f, 1))(*at) == 1 / power**2
+    assert fg.grad(fg.grad(f, 1), 1)(*at) == -2 / power**3
+
+
+def test_divergence_far_away():
+    p, q = np.array([0.5, 0.0, 0.0, inf, -1.0]), np.array([inf, inf, 2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(special.kl_div(p, q)), scipy.special.kl_div(p, q))
+    assert fg.grad(special.owens_t, 1)(np.float64(0.0), np.float64(1e300)) == 0
