@@ -205,6 +205,6 @@ def test_derivatives_of_box_and_cox_at_nothing(f, x, power):
 
 
 def test_divergence_far_away():
-    p, q = np.array([0.5, 0.0, 0.0, inf, -1.0]), np.array([inf, inf, 2.0, 2.0, 2.0])
+    p, q = np.array([0.5, 0.0, 0.0, -1.0]), np.array([inf, inf, 2.0, 2.0])
     np.testing.assert_array_equal(np.asarray(special.kl_div(p, q)), scipy.special.kl_div(p, q))
     assert fg.grad(special.owens_t, 1)(np.float64(0.0), np.float64(1e300)) == 0
