@@ -6,10 +6,9 @@ before the product; what is left of two operands is one batched matrix product.
 
 from typing import Any
 
-import opt_einsum
-
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import cast, check_unsupported, common_dtype, values_of
 from funcgrad.numpy.diagonals import diagonal
@@ -21,6 +20,8 @@ from funcgrad.ops.contract import dot_general
 from funcgrad.trace.value import Value
 
 __all__ = ["einsum", "einsum_path"]
+
+opt_einsum: Any = LazyModule("opt_einsum")
 
 
 class _Shape:
@@ -91,31 +92,18 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     """
     letters, output, xs = _parse(subscripts, operands)
     text = ",".join(letters) + "->" + output
-    path, info = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize))
+    path, info = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize, len(xs)))
     return ["einsum_path", *path], str(info)
 
 
-def _optimize(optimize: Any) -> Any:
+def _optimize(optimize: Any, count: int) -> Any:
+    """The argument as opt_einsum takes it, for so many operands; False is the two first of them each time."""
     if optimize is False:
-        return "naive"
-    return (
-        "optimal"
-        if optimize is True
-        else optimize
-        if not isinstance(optimize, (list, tuple)) or not optimize
-        else _path(optimize)
-    )
-
-
-def _path(path: Any) -> Any:
-    return [tuple(p) for p in path if not isinstance(p, str)]
-
-
-class naive(opt_einsum.paths.PathOptimizer):
-    """Left to right: the two first operands each time."""
-
-    def __call__(self, inputs: Any, output: Any, size_dict: Any, memory_limit: Any = None) -> Any:
-        return [(0, 1)] + [(0, i) for i in range(len(inputs) - 2, 0, -1)] if len(inputs) > 1 else [(0,)]
+        return [(0, 1)] + [(0, i) for i in range(count - 2, 0, -1)] if count > 1 else [(0,)]
+    if optimize is True:
+        return "optimal"
+    given = isinstance(optimize, (list, tuple)) and optimize
+    return [tuple(p) for p in optimize if not isinstance(p, str)] if given else optimize
 
 
 def einsum(
@@ -160,11 +148,8 @@ def einsum(
 def _contraction_order(letters: list[str], output: str, xs: list[Value], optimize: Any) -> list[tuple[int, ...]]:
     if len(xs) <= 2:
         return [tuple(range(len(xs)))]
-    strategy = _optimize(optimize)
     text = ",".join(letters) + "->" + output
-    path, _ = opt_einsum.contract_path(
-        text, *[x.shape for x in xs], shapes=True, optimize=naive() if strategy == "naive" else strategy
-    )
+    path, _ = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize, len(xs)))
     return list(path)
 
 

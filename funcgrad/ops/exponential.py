@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -107,7 +106,7 @@ def _log2_loop(b: Any, x: Any) -> Any:
     return b.add(k, b.div(b.log(m), math.log(2)))
 
 
-_LOG10_2 = Fraction("0.30102999566398119521373889472449302677")
+_LOG10_2, _UNIT = 30102999566398119521373889472449302677, 10**38  # log10(2) = _LOG10_2 / _UNIT
 
 
 def _log10_loop(b: Any, x: Any) -> Any:
@@ -115,9 +114,10 @@ def _log10_loop(b: Any, x: Any) -> Any:
     # whole numbers (as in FDLIBM's e_log10.c, Sun Microsystems 1993).
     m, k = _powers_of_two(b, x)
     places = np.finfo(x.dtype).nmant - 10
-    high = Fraction(round(_LOG10_2 * 2**places), 2**places)
-    rest = b.add(b.mul(k, float(_LOG10_2 - high)), b.mul(b.log(m), 1 / math.log(10)))
-    return b.add(rest, b.mul(k, float(high)))
+    high = (_LOG10_2 * 2**places + _UNIT // 2) // _UNIT  # in units of 2**-places
+    low = (_LOG10_2 * 2**places - high * _UNIT) / (_UNIT * 2**places)
+    rest = b.add(b.mul(k, low), b.mul(b.log(m), 1 / math.log(10)))
+    return b.add(rest, b.mul(k, high / 2**places))
 
 
 def _log10_numpy(x: np.ndarray) -> np.ndarray:
