@@ -67,11 +67,10 @@ class ArrayFunction:
                 warnings.simplefilter("ignore")
                 if not self.explicit:
                     apart(partial(self.made.compile, given))
-                elif self.made.overloads.get(given) is None:
-                    raise TypeError(f"its signatures are {[str(s) for s in self.made.overloads]}")
+                signature = self._signature(given)
         except (NumbaError, TypeError, NotImplementedError) as error:
             raise explained(self.fun, what, error) from None
-        returned = self.made.overloads[given].signature.return_type
+        returned = self.made.overloads[signature].signature.return_type
         if returned != types.none:
             raise UsageError(
                 message(
@@ -80,6 +79,16 @@ class ArrayFunction:
                     "write out[...] = result; for a function of scalars leave out= out",
                 )
             )
+
+    def _signature(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The signature by which numba calls the function for these types; TypeError where its own ones do not take them."""
+        if given in self.made.overloads:
+            return given
+        converts = self.made.typingctx.can_convert
+        for found in self.made.overloads:
+            if len(found) == len(given) and all(converts(a, b) is not None for a, b in zip(given, found, strict=True)):
+                return found
+        raise TypeError(f"its signatures are {[str(s) for s in self.made.overloads]}")
 
     def _type(self, ndim: int, dtype: np.dtype, read: bool) -> Any:
         kind = DTYPES[CODE_OF[dtype]]
@@ -93,6 +102,8 @@ class ArrayFunction:
             if x.ndim == 0:
                 given.append(x[()])
                 continue
+            if self.explicit and not x.flags.writeable:
+                x = x.copy()
             x = x.view() if x.flags.c_contiguous else np.ascontiguousarray(x)
             x.flags.writeable = self.explicit
             given.append(x)

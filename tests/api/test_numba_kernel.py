@@ -374,13 +374,19 @@ def _fill(out):
         out[i] = i
 
 
-def test_explicit_signatures():
-    @numba.njit("void(float64[::1], float64[::1])")
+@pytest.mark.parametrize("signature", ["void(float64[::1], float64[::1])", "void(float64[:], float64[:])"])
+def test_explicit_signatures(signature):
+    @numba.njit(signature)
     def twice(x, out):
         out[:] = 2 * x
 
     f = numba_kernel(twice, out=lambda x: x)
-    np.testing.assert_array_equal(fg.jit(f)(X), 2 * X)
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    for x in (X, fixed, fg.numpy.asarray(X)):
+        np.testing.assert_array_equal(f(x), 2 * X)
+        np.testing.assert_array_equal(fg.jit(f)(x), 2 * X)
+        np.testing.assert_array_equal(fg.jit(fg.vmap(f))(fg.numpy.stack([x, x])), [2 * X, 2 * X])
     with pytest.raises(CompileError, match="its signatures are"):
         f(X.astype(np.float32))
 

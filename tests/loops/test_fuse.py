@@ -1,5 +1,7 @@
 """How many kernels programs become, which ones they share, and that fusion keeps them right."""
 
+import ast
+import re
 import time
 
 import numpy as np
@@ -7,6 +9,8 @@ import pytest
 
 import funcgrad.bridge.eager  # noqa: F401  (the floor of the interpreter stack)
 from funcgrad.api.autodiff import grad, value_and_grad
+from funcgrad.codegen.cpu import CPU
+from funcgrad.codegen.printer import print_nest
 from funcgrad.core.aval import shaped
 from funcgrad.core.config import config
 from funcgrad.ir.evaluate import evaluate_numpy
@@ -17,7 +21,7 @@ from funcgrad.ops.contract import dot_general
 from funcgrad.ops.convert import convert, stop_gradient
 from funcgrad.ops.elementwise import add, div, eq, exp, log, log1p, max_, mul, neg, pow_, rsqrt, sin, sqrt, sub, tanh
 from funcgrad.ops.reduce import reduce_max, reduce_sum
-from funcgrad.ops.shape import broadcast_in_dim, iota, reshape, transpose
+from funcgrad.ops.shape import broadcast_in_dim, iota, reshape, slice_, transpose
 from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
@@ -304,6 +308,25 @@ def count_of(nest, ops):
         found[id(e)] = e
         stack += [e.value] if hasattr(e, "value") else e.args
     return sum([getattr(e, "op", None) in ops for e in found.values() if hasattr(e, "args")])
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 2), (0, 3, 2), (2, 0, 2)])
+def test_a_long_expression_of_scalars_after_a_fold_over_several_axes(shape):
+    # The part of the rows' axes that do not merge is a loop; scalars from outside, which have a stride of 0 there, are read after it.
+    def fun(x, *scalars):
+        first = slice_(x, start_indices=(0, 0, 0), limit_indices=(*shape[:2], 1), strides=(1, 1, 1))
+        total = reduce_sum(mul(first, broadcast_in_dim(scalars[0], shape=(*shape[:2], 1), dims=())), axes=(0, 1, 2))
+        for s in (*scalars[1:], scalars[0]):
+            total = add(total, s)
+        return [total, mul(total, scalars[0])]
+
+    avals = [shaped(shape, F32), *[shaped((), F32)] * 5]
+    program = compile_program(simplify(stage(fun, avals)[0]))
+    for nest in distinct(program).values():
+        source = print_nest(nest, CPU).text
+        names = {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert set(re.findall(r"\bt[0-9]+\b", source)) <= names, source
+    program_of(fun, shape, *[()] * 5)
 
 
 def test_the_budget_of_a_retrace():
