@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import funcgrad as fg
 from funcgrad.core.config import OPTIONS
 
 README = Path(__file__).resolve().parent.parent / "README.md"
@@ -43,3 +44,21 @@ def test_all_options_are_in_the_table(text):
 def test_paths_exist(text):
     for path in re.findall(r"`((?:tests|notebooks|benchmarks|funcgrad)/[\w./]+)`", text):
         assert (README.parent / path).exists(), path
+
+
+def test_what_there_is_has_every_public_name(text):
+    """Each name of the package, and each module of funcgrad.scipy, is in the section or in a list of what goes without saying."""
+    section = text[text.index("## What there is") : text.index("Worth knowing")]
+    said = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", section))))
+    for name in fg.scipy.__all__:
+        assert name in said, name
+    transforms = [n for n in dir(fg) if n.startswith(("jac", "custom_", "jvp", "vjp", "vmap", "linear", "grad", "value_and"))]
+    for name in set(transforms) - {"jacobian"}:
+        assert name in said, name
+
+
+def test_what_is_called_absent_is(text):
+    absent = re.search(r"^What is missing of JAX.*$", text, re.M).group()
+    for name in ("pmap", "export", "experimental"):
+        assert f"`{name}`" in absent and not hasattr(fg, name)
+    assert not hasattr(fg.scipy, "spatial") and not hasattr(fg.jit(fg.numpy.sin), "lower")

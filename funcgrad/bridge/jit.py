@@ -259,12 +259,13 @@ class Dispatcher:
                 )
             )
         what = f"a value of dtype {x.dtype}" if isinstance(x, (np.ndarray, np.generic)) else f"{type(x).__name__} {_short(x)}"
+        convertible = not isinstance(x, np.ndarray) and (hasattr(x, "__array__") or hasattr(x, "__dlpack__"))
+        static = f"jit({self.name}, static_argnames={place.split('[')[0].split('.')[0]!r}) if it is hashable and has few values"
         raise DtypeError(
             message(
                 f"jit: {self.name} got {what} for the argument {place}",
                 "arrays, NumPy arrays, Python numbers and trees of them, unless an argument is static",
-                f"jit({self.name}, static_argnames={place.split('[')[0].split('.')[0]!r}) if it is hashable and has few "
-                "values, or register its type as a pytree",
+                f"fnp.asarray({place}) before the call" if convertible else f"{static}, or register its type as a pytree",
             )
         )
 

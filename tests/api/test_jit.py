@@ -492,6 +492,15 @@ def test_package_frames_are_hidden():
     assert files == {"test_jit.py"}
 
 
+def test_arrays_of_other_libraries_are_named():
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(2)
+
+    with pytest.raises(TypeError, match=r"(?s)got Tensor .* for the argument x\[1\].*Try: fnp\.asarray\(x\[1\]\) before the call"):
+        jit(lambda x: x)((1.0, Tensor()))
+
+
 def test_an_index_out_of_range_is_an_index_error_with_the_line():
     f = jit(lambda x, i: fnp.sin(x)[i])
     x = fnp.arange(5.0)
