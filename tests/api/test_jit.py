@@ -497,7 +497,9 @@ def test_arrays_of_other_libraries_are_named():
         def __array__(self, dtype=None, copy=None):
             return np.ones(2)
 
-    with pytest.raises(TypeError, match=r"(?s)got Tensor .* for the argument x\[1\].*Try: fnp\.asarray\(x\[1\]\) before the call"):
+    with pytest.raises(
+        TypeError, match=r"(?s)got Tensor .* for the argument x\[1\].*Try: fnp\.asarray\(x\[1\]\) before the call"
+    ):
         jit(lambda x: x)((1.0, Tensor()))
 
 
