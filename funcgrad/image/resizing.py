@@ -19,7 +19,7 @@ __all__ = ["resize", "scale_and_translate"]
 
 
 def _image(image: Any, shape: Any, name: str) -> tuple[Any, tuple[int, ...]]:
-    x, extents = as_value(image, f"x.{name}", "image"), shape_of(shape, f"x.{name}")
+    x, extents = as_value(image, f"image.{name}", "image"), shape_of(shape, f"image.{name}")
     if len(extents) != x.ndim:
         raise ShapeError(
             message(
@@ -91,7 +91,7 @@ def scale_and_translate(
                 "'linear', or image.resize, which takes it",
             )
         )
-    axes = [axis_of(d, x.ndim, "x.scale_and_translate", "spatial_dims") for d in spatial_dims]
+    axes = [axis_of(d, x.ndim, "image.scale_and_translate", "spatial_dims") for d in spatial_dims]
     if len(set(axes)) < len(axes) or any([extents[i] != n for i, n in enumerate(x.shape) if i not in axes]):
         raise ShapeError(
             message(
@@ -105,7 +105,7 @@ def scale_and_translate(
     for axis, s, t in zip(axes, scales, moves, strict=True):
         fixed = not isinstance(s, Value) and not isinstance(t, Value)
         w = weights(np if fixed else fnp, x.shape[axis], extents[axis], s, t, how, bool(antialias))
-        x = _along(x, axis, cast(as_value(w, "x.scale_and_translate"), x.dtype))
+        x = _along(x, axis, cast(as_value(w, "image.scale_and_translate"), x.dtype))
     return x
 
 
@@ -147,5 +147,5 @@ def resize(image: Any, shape: Any, method: Any, antialias: bool = True, precisio
     for axis in sorted(axes, key=lambda i: extents[i] / x.shape[i]):  # what shrinks goes first
         n, m = x.shape[axis], extents[axis]
         w = weights(np, n, m, m / n, 0.0, how, bool(antialias))
-        x = _along(x, axis, cast(as_value(w, "x.resize"), x.dtype))
+        x = _along(x, axis, cast(as_value(w, "image.resize"), x.dtype))
     return x

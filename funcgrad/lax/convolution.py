@@ -102,7 +102,7 @@ def _ints(name: str, given: Any, count: int, arg: str) -> tuple[int, ...]:
             message(
                 f"lax.{name}: got {arg}={given} for {count} spatial axes",
                 "a number of 1 or more for each of them",
-                f"{arg}={(1,) * count}",
+                f"{arg}={(1,) * count}" if count else "x[None, None] for the batch and feature axes of both operands",
             )
         )
     return out

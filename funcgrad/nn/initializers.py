@@ -232,6 +232,14 @@ def _complex_draw(key: Any, shape: tuple[int, ...], d: np.dtype, real: np.dtype,
 
 def _scaled(name: str, scale: float, mode: str, distribution: str, doc: str, example: str) -> Callable[..., Initializer]:
     def make(in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = (), dtype: Any = None) -> Initializer:
+        if hasattr(in_axis, "aval"):
+            raise UsageError(
+                message(
+                    f"nn.initializers.{name}: got {in_axis.aval.str_short()} for in_axis",
+                    "axes; the key and the shape are for the function that this one returns",
+                    f"nn.initializers.{name}()(key, shape)",
+                )
+            )
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name

@@ -125,8 +125,10 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     Array([0., 2.], dtype=float64)
     """
     c, lower = c_and_lower
-    first = solve_triangular(c, b, trans="N" if lower else "C", lower=lower)
-    return solve_triangular(c, first, trans="C" if lower else "N", lower=lower)
+    x, y, is_vector = _operands(c, b, "cho_solve")
+    for kind in ("N", "C") if lower else ("C", "N"):
+        y = _triangular(x, y, kind, bool(lower), False)
+    return _returned(y, is_vector)
 
 
 def _operands(a: Any, b: Any, name: str) -> tuple[Any, Any, bool]:
@@ -134,11 +136,12 @@ def _operands(a: Any, b: Any, name: str) -> tuple[Any, Any, bool]:
     x, y = common_inexact(operand(a, f"scipy.linalg.{name}", "a"), operand(b, f"scipy.linalg.{name}", "b"))
     x, y = _matrices(x, name, square=True), as_value(y, f"scipy.linalg.{name}", "b")
     is_vector = y.ndim == 1
+    given = y.aval.str_short()
     y = expand_dims(y, dimensions=(1,)) if is_vector else y
     if y.ndim < 2 or y.shape[-2] != x.shape[-1]:
         raise ShapeError(
             message(
-                f"scipy.linalg.{name}: got {x.aval.str_short()} and {y.aval.str_short()}",
+                f"scipy.linalg.{name}: got {x.aval.str_short()} and {given}",
                 "a right side with as many rows as a has",
                 "check the shapes",
             )
@@ -176,16 +179,19 @@ def solve_triangular(
     """
     kind = _trans(trans, "solve_triangular")
     x, y, is_vector = _operands(a, b, "solve_triangular")
-    out = ops.triangular_solve(
+    return _returned(_triangular(x, y, kind, bool(lower), bool(unit_diagonal)), is_vector)
+
+
+def _triangular(x: Any, y: Any, kind: str, lower: bool, unit_diagonal: bool) -> Any:
+    return ops.triangular_solve(
         x,
         y,
         left_side=True,
-        lower=bool(lower),
+        lower=lower,
         transpose_a=kind != "N",
         conjugate_a=kind == "C",
-        unit_diagonal=bool(unit_diagonal),
+        unit_diagonal=unit_diagonal,
     )
-    return _returned(out, is_vector)
 
 
 def solve(

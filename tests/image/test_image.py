@@ -229,6 +229,7 @@ def test_corners_that_meet_corners():
 
 WRONG = [
     (lambda: image.resize(PICTURE, (3,), "linear"), "an extent for each axis"),
+    (lambda: image.resize(PICTURE, (2.5, 3), "linear"), "image.resize: got 2.5 for shape"),
     (lambda: image.resize(PICTURE, (3, 3), "gauss"), "'gauss'"),
     (lambda: image.resize(PICTURE, (3, 3), 1), "a ResizeMethod or its name"),
     (lambda: image.resize(np.ones((0, 2)), (3, 2), "linear"), "with pixels"),

@@ -114,5 +114,7 @@ def test_numbers_that_do_not_fit():
 def test_places_in_halves_are_not_cut():
     with pytest.raises(TypeError, match="1.5 for a start index(?s:.)*an integer"):
         lax.dynamic_slice(X, (1.5,), (1,))
+    with pytest.raises(ValueError, match=r"for 0 spatial axes(?s:.)*x\[None, None\]"):
+        lax.conv_general_dilated(M, M, (1, 1), "SAME")
     with pytest.raises(TypeError, match="2.5 for length"):
         lax.scan(lambda c, x: (c, x), 0.0, None, 2.5)

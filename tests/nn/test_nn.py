@@ -207,6 +207,8 @@ def test_plain_initializers():
     assert abs(np.asarray(i.truncated_normal(1.0)(k, (1000,)))).max() < 2
     conv = i.he_normal(in_axis=2, out_axis=3)(k, (3, 3, 16, 32))
     assert abs(np.asarray(conv).var() / (2 / 144) - 1) < 0.1
+    with pytest.raises(ValueError, match=r"got key<fry>\[\] for in_axis(?s:.)*glorot_normal\(\)\(key, shape\)"):
+        i.glorot_normal(k, (3, 2))
     with pytest.raises(ValueError, match="mode"):
         i.variance_scaling(1.0, "fan", "normal")
     with pytest.raises(ValueError, match="axes"):

@@ -193,7 +193,7 @@ def test_gradient_of_the_square_root():
 def test_errors():
     with pytest.raises(ValueError, match="(?s)solve_triangular: got trans='X'.*'T'"):
         linalg.solve_triangular(np.eye(2), np.ones(2), trans="X")
-    with pytest.raises(ValueError, match=r"(?s)scipy.linalg.cho_solve|solve_triangular: got f64\[2,2\] and f64\[3,1\]"):
+    with pytest.raises(ValueError, match=r"scipy\.linalg\.cho_solve: got f64\[2,2\] and f64\[3\]"):
         linalg.cho_solve((np.eye(2), True), np.ones(3))
     with pytest.raises(ValueError, match="(?s)toeplitz: got .*a vector"):
         linalg.toeplitz(np.eye(2))
