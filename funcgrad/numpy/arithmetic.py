@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import PYTHON_SCALARS, as_value, binary, cast, check_unsupported, operand, unify
 from funcgrad.numpy._table import binary_float, binary_same, no_complex
 from funcgrad.numpy.compare import isnan
@@ -279,6 +280,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """
     check_unsupported("round", out=out)
     x = as_value(a, "round")
+    decimals = static_int(decimals, "round", "decimals")
     if x.dtype == dt.bool_:
         return x
     if x.dtype in dt.INTEGERS:

@@ -13,6 +13,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._promote import (
     as_value,
     cast,
@@ -173,6 +174,9 @@ def array(
             message(f"fnp.array: got order={order!r}", "'K', 'C', 'A' or None: arrays have one layout", "leave order out")
         )
     check_device("array", device)
+    ndmin = static_int(ndmin, "array", "ndmin")
+    if ndmin > 64:
+        raise UsageError(message(f"fnp.array: got ndmin={ndmin}", "64 axes or fewer", "ndmin=2"))
     x = _convert(object, None if dtype is None else dt.canonical(dtype), copy, "array")
     return expand_dims(x, tuple(range(ndmin - x.ndim))) if x.ndim < ndmin else x
 

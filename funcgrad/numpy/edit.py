@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import axis_of, static_array
 from funcgrad.numpy._promote import (
     as_value,
@@ -125,6 +125,25 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     return reshape(ew.select_n(m, ravel(x), chosen), x.shape)
 
 
+def _places(given: np.ndarray, n: int, last: int, name: str) -> np.ndarray:
+    """Integers from -n to `last`, or a mask of n elements, as np.delete and np.insert take them."""
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.size == 0 and given.ndim == 1:
+        return given.astype(np.int64)
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise IndexError(
+            message(
+                f"fnp.{name}: got {describe(given)} for obj",
+                f"an integer, a vector of integers, a slice, or a mask of {n} elements",
+                f"fnp.{name}(x, 0, ...)",
+            )
+        )
+    if ((given < -n) | (given > last)).any():
+        raise IndexError(message(f"fnp.{name}: got {given} for extent {n}", f"{-n} to {last}", "check obj"))
+    return given
+
+
 def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool = False) -> Any:
     """The array without the slices along `axis` that `obj` (integers, a slice, a mask; known while tracing) names.
 
@@ -140,7 +159,7 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "delete"))
     n = x.shape[i]
     gone = obj if isinstance(obj, slice) else static_array(obj, "delete", "obj")
-    keep = np.delete(np.arange(n), gone)
+    keep = np.delete(np.arange(n), gone if isinstance(gone, slice) else _places(gone, n, n - 1, "delete"))
     return take(x, keep, i)
 
 
@@ -160,11 +179,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x, i = (ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim, "insert"))
     n = x.shape[i]
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else static_array(obj, "insert", "obj")
+    places = places if isinstance(obj, slice) else _places(places, n, n, "insert")
     new = value_in(values, x.dtype, "insert", "values")
     scalar = places.ndim == 0
     places = np.atleast_1d(places)
-    if ((places < -n) | (places > n)).any():
-        raise IndexError(message(f"fnp.insert: got {places} for extent {n}", f"{-n} to {n}", "check obj"))
     places = np.where(places < 0, places + n, places)
     if scalar:  # one place takes all of the values
         rest = x.shape[:i] + x.shape[i + 1 :]

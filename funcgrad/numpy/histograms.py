@@ -22,6 +22,7 @@ from funcgrad.numpy.sorting import searchsorted
 from funcgrad.numpy.structure import ravel, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
+from funcgrad.trace.value import Value
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -55,7 +56,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if range is None:
         low, high = (min(x), max(x)) if x.size else (value_in(0, x.dtype, "histogram"), value_in(1, x.dtype, "histogram"))
     else:
-        low, high = [value_in(v, x.dtype, "histogram", "range") for v in range]
+        ends = list(range) if isinstance(range, (list, tuple, Value, np.ndarray)) else []
+        if len(ends) != 2:
+            raise UsageError(message(f"fnp.histogram_bin_edges: got range={range!r}", "(low, high), or None", "range=(0, 1)"))
+        low, high = [value_in(v, x.dtype, "histogram", "range") for v in ends]
     flat = ew.eq(low, high)
     half = x.dtype.type(0.5)
     return linspace(where(flat, ew.sub(low, half), low), where(flat, ew.add(high, half), high), n + 1)
@@ -144,6 +148,8 @@ def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: 
         )
     d = len(columns)
     each_bins = bins if isinstance(bins, (list, tuple)) else [bins] * d
+    if range is not None and not isinstance(range, (list, tuple, Value, np.ndarray)):
+        raise UsageError(message(f"fnp.{name}: got range={range!r}", "(low, high) for each axis, or None", "range=[(0, 1)]"))
     each_range = [None] * d if range is None else list(range)
     if len(each_bins) != d or len(each_range) != d:
         raise UsageError(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import UsageError, message
+from funcgrad.core.errors import UsageError, describe, message
 from funcgrad.numpy._axes import concrete, shape_of
 from funcgrad.numpy._promote import (
     as_value,
@@ -14,6 +14,7 @@ from funcgrad.numpy._promote import (
 )
 from funcgrad.numpy.structure import broadcast_arrays
 from funcgrad.ops import elementwise as ew
+from funcgrad.trace.value import Value
 
 __all__ = [
     "ravel_multi_index", "unravel_index",
@@ -62,6 +63,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     Array([1, 5], dtype=int64)
     """
     extents = shape_of(dims, "ravel_multi_index", "dims")
+    if not isinstance(multi_index, (list, tuple, Value, np.ndarray)):
+        raise UsageError(
+            message(f"fnp.ravel_multi_index: got {describe(multi_index)}", "a sequence of integer arrays", "(rows, columns)")
+        )
     places = [ew.convert(as_value(i, "ravel_multi_index", "multi_index"), dt.int64) for i in multi_index]
     if len(places) != len(extents) or mode not in ("raise", "clip", "wrap") or order not in ("C", "F"):
         raise UsageError(

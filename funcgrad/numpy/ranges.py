@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import axis_of, shape_of, static_int
 from funcgrad.numpy._promote import (
     as_value,
@@ -240,5 +240,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     Array([[ 0,  1,  2],
            [10, 11, 12]], dtype=int64)
     """
+    if not callable(function):
+        raise UsageError(message(f"fnp.fromfunction: got {describe(function)}", "a function of index arrays", "lambda i: i"))
     grids = indices(shape_of(shape, "fromfunction"), dt.default_float() if dtype is float else dtype)
     return asarray(function(*[g for g in grids], **kwargs))

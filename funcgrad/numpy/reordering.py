@@ -66,7 +66,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
            [1, 3]], dtype=int64)
     """
     x = as_value(m, "rot90", "m")
-    i, j = [axis_of(a, x.ndim, "rot90", "axes") for a in static_ints(axes, "rot90", "axes")]
+    plane = [axis_of(a, x.ndim, "rot90", "axes") for a in static_ints(axes, "rot90", "axes")]
+    i, j = plane if len(plane) == 2 else (0, 0)
     if i == j:
         raise UsageError(message(f"fnp.rot90: got axes={axes}", "two different axes", "axes=(0, 1)"))
     turns = static_int(k, "rot90", "k") % 4
@@ -94,7 +95,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     axes = static_ints(axis, "roll", "axis")
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
-    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+    if 0 in (len(shifts), len(axes)) or len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise UsageError(
             message(
                 f"fnp.roll: got shift={shift}, axis={axis}",

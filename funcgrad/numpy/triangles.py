@@ -7,8 +7,8 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, message
-from funcgrad.numpy._axes import static_int
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.numpy._axes import extent, static_int
 from funcgrad.numpy._promote import (
     as_value,
     cast,
@@ -40,8 +40,8 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
            [0., 0., 1.]], dtype=float32)
     """
     check_device("eye", device)
-    n = static_int(N, "eye", "N")
-    m = n if M is None else static_int(M, "eye", "M")
+    n = extent(N, "eye", "N")
+    m = n if M is None else extent(M, "eye", "M")
     return cast(
         _diagonal_mask((n, m), static_int(k, "eye", "k"), ew.eq), dt.default_float() if dtype is None else dt.canonical(dtype)
     )
@@ -73,8 +73,8 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
            [1, 1, 0],
            [1, 1, 1]], dtype=int64)
     """
-    n = static_int(N, "tri", "N")
-    m = n if M is None else static_int(M, "tri", "M")
+    n = extent(N, "tri", "N")
+    m = n if M is None else extent(M, "tri", "M")
     return cast(
         _diagonal_mask((n, m), static_int(k, "tri", "k"), ew.le), dt.default_float() if dtype is None else dt.canonical(dtype)
     )
@@ -186,6 +186,8 @@ def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any
     >>> fnp.mask_indices(3, fnp.triu, 1)
     (Array([0, 0, 1], dtype=int64), Array([1, 2, 2], dtype=int64))
     """
+    if not callable(mask_func):
+        raise UsageError(message(f"fnp.mask_indices: got {describe(mask_func)}", "a function such as fnp.triu", "fnp.triu"))
     mask = np.asarray(mask_func(ones((n, n)), k))
     found = np.nonzero(mask)
     if size is not None:

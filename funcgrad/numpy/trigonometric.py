@@ -154,6 +154,8 @@ def angle(z: Any, deg: Any = False) -> Any:
     Array([ 45., 180., -90.], dtype=float32)
     """
     x = as_value(common_inexact(operand(z, "angle", "z"))[0], "angle")
-    re, im = (ew.real(x), ew.imag(x)) if x.dtype in dt.COMPLEXES else (x, full(x.shape, x.dtype.type(0)))
-    out = ew.atan2(im, re)
+    if x.dtype in dt.COMPLEXES:
+        out = ew.atan2(ew.imag(x), ew.real(x))
+    else:  # a step, with slope 0 at x = 0 too
+        out = ew.atan2(full(x.shape, x.dtype.type(0)), ew.stop_gradient(x))
     return ew.mul(out, out.dtype.type(180 / math.pi)) if deg else out

@@ -242,7 +242,7 @@ def _both_nothing(x: Any, y: Any) -> Any:
 def _logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y)) by smooth operators, so that its derivatives are exact at every order."""
     top = stop_gradient(max_(x, y))
-    same = _both_nothing(x, y)
+    same = eq(abs_(top), like(x, np.inf))  # an infinite one, or both are -inf
     scaled = add(exp(sub(x, top)), exp(sub(y, top)))
     return select_n(same, add(top, log(select_n(same, scaled, like(x, 1)))), top)
 

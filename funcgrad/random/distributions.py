@@ -227,10 +227,11 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
     keys = split(single("wald", key))
     y = ew.square(normal(keys[0], extents, d))
     z = _unit(keys[1], extents, d)
-    m2 = ew.square(m)
-    root = ew.sqrt(ew.add(ew.mul(ew.mul(m, like(m, 4)), y), ew.mul(m2, ew.square(y))))
-    x = ew.sub(ew.add(m, ew.div(ew.mul(m2, y), like(m, 2))), ew.mul(ew.div(m, like(m, 2)), root))
-    return ew.select_n(ew.le(z, ew.div(m, ew.add(m, x))), ew.div(m2, x), x)
+    # The roots of their equation are m / s and m s; the lesser one as a difference would cancel for a large mean.
+    my = ew.mul(m, y)
+    root = ew.sqrt(ew.mul(my, ew.add(my, like(m, 4))))
+    s = ew.add(like(m, 1), ew.div(ew.add(my, root), like(m, 2)))
+    return ew.select_n(ew.le(z, ew.div(s, ew.add(s, like(m, 1)))), ew.mul(m, s), ew.div(m, s))
 
 
 def triangular(

@@ -157,3 +157,16 @@ def test_complex_numbers_in_order():
     z = np.array([[1 + 2j, 1 - 1j], [0.5 + 9j, 1 + 2j]])
     assert lax.reduce_max(z, (0,)).tolist() == [1 + 2j, 1 + 2j] and lax.reduce_min(z, (0, 1)) == 0.5 + 9j
     assert lax.clamp(1 + 0j, z, 1 + 1j).tolist() == [[1 + 1j, 1 + 0j], [1 + 0j, 1 + 1j]]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "x", [[np.inf, 1.0, 2.0], [1.0, np.inf, 2.0], [-np.inf, np.inf, 1.0], [-np.inf, -np.inf, 1.0], [np.nan, 1.0, np.inf]], ids=str
+)
+def test_running_logsumexp_of_infinities(x, reverse):
+    x = np.array(x)
+    with np.errstate(invalid="ignore"):
+        want = np.logaddexp.accumulate(x[::-1])[::-1] if reverse else np.logaddexp.accumulate(x)
+    f = lambda x: lax.cumlogsumexp(x, reverse=reverse)
+    np.testing.assert_allclose(np.asarray(f(x)), want)
+    np.testing.assert_allclose(np.asarray(fg.jit(f)(x)), want)

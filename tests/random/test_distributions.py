@@ -346,3 +346,11 @@ def test_errors_name_the_function():
     ):
         with pytest.raises(TypeError, match=r"random\.(poisson|binomial|multinomial)"):
             draw()
+
+
+@pytest.mark.parametrize("mean", [1e-6, 1.0, 1e4, 1e8])
+def test_wald_numbers_are_positive_and_have_their_median(mean):
+    x = np.asarray(R.wald(R.key(3), mean, (20000,)))
+    assert (x > 0).all()
+    want = stats.invgauss(mean).median()
+    assert abs((x < want).mean() - 0.5) < 0.02
