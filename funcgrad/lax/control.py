@@ -36,6 +36,8 @@ from funcgrad.transforms.while_ import while_ as while_op
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
+LISTED = 1 << 16  # steps of a fori_loop: up to here its indices are an array that is scanned over; longer ones count in the carry
+
 
 def _program(
     name: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[ShapedArray]
@@ -333,8 +335,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     known = [x.concrete() for x in bounds]
     if all(k is not None for k in known) and not any(isinstance(x, Tracer) for x in bounds):
         first, last = (int(k) for k in known)
+        unroll = 1 if unroll is None else unroll
+        if last - first > LISTED:
+            counting = lambda c, _: ((c[0] + 1, body_fun(*c)), None)
+            start = fnp.asarray(first, dtype)
+            return scan(counting, (start, init_val), None, length=last - first, unroll=unroll)[0][1]
         index = from_numpy(np.arange(first, max(first, last), dtype=dtype))
-        return scan(lambda val, i: (body_fun(i, val), None), init_val, index, unroll=1 if unroll is None else unroll)[0]
+        return scan(lambda val, i: (body_fun(i, val), None), init_val, index, unroll=unroll)[0]
     if unroll not in (None, 1, False):
         raise UsageError(
             message(f"fori_loop: got unroll={unroll} with traced bounds", "static bounds, to unroll", "leave unroll= out")

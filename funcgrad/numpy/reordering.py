@@ -81,8 +81,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Elements moved by `shift` places along `axis`; those that leave at the end come in at the front.
 
-    Args: a: array. shift: integer (traced or not) or a tuple of them. axis: integer, tuple, or
-    None (the array is flattened for it).
+    Args: a: array. shift: integer (traced or not), or a tuple or vector of them. axis: integer,
+    tuple, or None (the array is flattened for it).
 
     >>> fnp.roll(fnp.arange(5), 2)
     Array([3, 4, 0, 1, 2], dtype=int64)
@@ -94,7 +94,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     axes = static_ints(axis, "roll", "axis")
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
+    shifts = _several(shift)
     if 0 in (len(shifts), len(axes)) or len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise UsageError(
             message(
@@ -107,6 +107,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     for s, i in zip(shifts * (count // len(shifts)), tuple(axes) * (count // len(axes))):
         x = _roll_one(x, s, axis_of(i, x.ndim, "roll"))
     return x
+
+
+def _several(shift: Any) -> list[Any]:
+    """The numbers in a list, a tuple or a vector; one number alone."""
+    if isinstance(shift, (np.ndarray, Value)) and shift.ndim > 1:
+        raise UsageError(message(f"fnp.roll: got {shift.ndim} axes for shift", "an integer or a vector", "shift.ravel()"))
+    if isinstance(shift, (np.ndarray, Value)) and shift.ndim == 1:
+        return [shift[k] for k in range(shift.shape[0])]
+    return list(shift) if isinstance(shift, (tuple, list)) else [shift]
 
 
 def _roll_one(x: Value, shift: Any, axis: int) -> Any:

@@ -260,6 +260,18 @@ def test_while_on_large_batched_carries():
     np.testing.assert_allclose(fg.jit(fg.vmap(f))(xs), want)
 
 
+def test_a_long_fori_loop_makes_no_list_of_its_indices():
+    total = lambda x: lax.fori_loop(5, 100_005, lambda i, v: v + x * (i % 7), 0.0)
+    want = sum(i % 7 for i in range(5, 100_005))
+    for got in (fg.jit(total)(np.float64(2.0)), fg.jit(fg.vmap(total))(np.array([2.0]))[0]):
+        assert float(got) == 2.0 * want
+    assert float(fg.jit(fg.grad(total))(np.float64(2.0))) == want
+    index = fg.jit(lambda: lax.fori_loop(np.int32(0), np.int32(70_000), lambda i, v: i, np.int32(0)))()
+    assert index.dtype == np.int32 and int(index) == 69_999
+    # This many indices would not fit into any memory.
+    fg.make_jaxpr(lambda x: lax.fori_loop(0, 10**15, lambda i, v: v + i, x))(1.0)
+
+
 def test_fori():
     power = lambda x, n: lax.fori_loop(0, n, lambda i, v: v * x, 1.0)
     assert float(power(2.0, 5)) == 32.0 and float(fg.jit(power)(2.0, 5)) == 32.0

@@ -66,6 +66,19 @@ def test_iinfo_of_floats_raises():
         fnp.iinfo(fnp.float32)
 
 
+@pytest.mark.parametrize(
+    "shift, axis", [([1, -2], (0, 1)), ([1, 2], 0), ([3], (0, 1)), ([4], None), ([1, 5], None)]
+)
+def test_roll_by_vectors_of_numbers(shift, axis):
+    x, vector = np.arange(12.0).reshape(3, 4), np.array(shift, int)
+    want = np.roll(x, shift, axis)
+    for got in (fnp.roll(x, shift, axis), fnp.roll(x, vector, axis), fnp.roll(x, fnp.asarray(vector), axis)):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(fg.jit(lambda x, s: fnp.roll(x, s, axis))(x, vector), want)
+    with pytest.raises(ValueError, match=r"fnp.roll: got 2 axes for shift"):
+        fnp.roll(x, np.zeros((2, 2), int), axis)
+
+
 @pytest.mark.parametrize("shift", [-7, -1, 0, 2, 9])
 @pytest.mark.parametrize("axis", [0, 1, None, (0, 1)])
 def test_roll_by_known_and_computed_numbers(shift, axis):
