@@ -66,9 +66,7 @@ def test_iinfo_of_floats_raises():
         fnp.iinfo(fnp.float32)
 
 
-@pytest.mark.parametrize(
-    "shift, axis", [([1, -2], (0, 1)), ([1, 2], 0), ([3], (0, 1)), ([4], None), ([1, 5], None)]
-)
+@pytest.mark.parametrize("shift, axis", [([1, -2], (0, 1)), ([1, 2], 0), ([3], (0, 1)), ([4], None), ([1, 5], None)])
 def test_roll_by_vectors_of_numbers(shift, axis):
     x, vector = np.arange(12.0).reshape(3, 4), np.array(shift, int)
     want = np.roll(x, shift, axis)
