@@ -7,7 +7,7 @@ import scipy.linalg
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._axes import extent, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
 from funcgrad.numpy.creation import array
 from funcgrad.numpy.elementwise import divide, negative
@@ -209,7 +209,7 @@ def hilbert(n: int) -> Any:
     Array([[1.        , 0.5       ],
            [0.5       , 0.33333334]], dtype=float32)
     """
-    return _known(scipy.linalg.hilbert(static_int(n, "scipy.linalg.hilbert", "n")))
+    return _known(scipy.linalg.hilbert(extent(n, "scipy.linalg.hilbert", "n")))
 
 
 def invhilbert(n: int) -> Any:
@@ -220,7 +220,7 @@ def invhilbert(n: int) -> Any:
     Array([[ 4., -6.],
            [-6., 12.]], dtype=float32)
     """
-    return _known(scipy.linalg.invhilbert(static_int(n, "scipy.linalg.invhilbert", "n")))
+    return _known(scipy.linalg.invhilbert(extent(n, "scipy.linalg.invhilbert", "n")))
 
 
 def helmert(n: int, full: bool = False) -> Any:
@@ -231,7 +231,7 @@ def helmert(n: int, full: bool = False) -> Any:
     Array([[ 0.70710677, -0.70710677,  0.        ],
            [ 0.4082483 ,  0.4082483 , -0.8164966 ]], dtype=float32)
     """
-    return _known(scipy.linalg.helmert(static_int(n, "scipy.linalg.helmert", "n"), full))
+    return _known(scipy.linalg.helmert(extent(n, "scipy.linalg.helmert", "n"), full))
 
 
 def hadamard(n: int, dtype: Any = int) -> Any:
@@ -260,7 +260,7 @@ def pascal(n: int, kind: Any = None) -> Any:
            [ 1,  3,  6, 10],
            [ 1,  4, 10, 20]], dtype=uint64)
     """
-    return _integers(scipy.linalg.pascal(static_int(n, "scipy.linalg.pascal", "n"), _kind("pascal", kind)))
+    return _integers(scipy.linalg.pascal(extent(n, "scipy.linalg.pascal", "n"), _kind("pascal", kind)))
 
 
 def invpascal(n: int, kind: Any = None) -> Any:
@@ -272,11 +272,11 @@ def invpascal(n: int, kind: Any = None) -> Any:
            [-3,  5, -2],
            [ 1, -2,  1]], dtype=int64)
     """
-    return _integers(scipy.linalg.invpascal(static_int(n, "scipy.linalg.invpascal", "n"), _kind("invpascal", kind)))
+    return _integers(scipy.linalg.invpascal(extent(n, "scipy.linalg.invpascal", "n"), _kind("invpascal", kind)))
 
 
 def _kind(name: str, kind: Any) -> str:
-    if kind not in (None, "symmetric", "lower", "upper"):
+    if kind is not None and (not isinstance(kind, str) or kind not in ("symmetric", "lower", "upper")):
         raise UsageError(message(f"scipy.linalg.{name}: got kind={kind!r}", "'symmetric', 'lower', 'upper'", "kind='lower'"))
     return kind or "symmetric"
 
@@ -298,5 +298,5 @@ def dft(n: int, scale: Any = None, *, dtype: Any = None) -> Any:
     """
     if scale not in (None, "sqrtn", "n"):
         raise UsageError(message(f"scipy.linalg.dft: got scale={scale!r}", "None, 'sqrtn', 'n'", "scale='sqrtn'"))
-    found = scipy.linalg.dft(static_int(n, "scipy.linalg.dft", "n"), scale)
+    found = scipy.linalg.dft(extent(n, "scipy.linalg.dft", "n"), scale)
     return cast(array(found), dt.default_complex() if dtype is None else dt.canonical(dtype))

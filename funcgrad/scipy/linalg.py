@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy import linalg as nl
 from funcgrad.numpy._axes import static_int
 from funcgrad.numpy._factor import matrices
@@ -116,6 +116,13 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return cholesky(a, lower), lower
 
 
+def _pair(name: str, given: Any, arg: str, source: str) -> Any:
+    """A factor with what belongs to it."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise _wrong(name, f"{describe(given)} for {arg}", f"the pair that linalg.{source} gives", f"linalg.{source}(a)")
+    return given
+
+
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """x with A x = b, from `cho_factor(A)`. b: vectors or matrices, as for `solve_triangular`.
 
@@ -124,7 +131,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     >>> linalg.cho_solve((lower, True), np.array([4.0, 20.0]))
     Array([0., 2.], dtype=float64)
     """
-    c, lower = c_and_lower
+    c, lower = _pair("cho_solve", c_and_lower, "c_and_lower", "cho_factor")
     x, y, is_vector = _operands(c, b, "cho_solve")
     for kind in ("N", "C") if lower else ("C", "N"):
         y = _triangular(x, y, kind, bool(lower), False)
@@ -158,7 +165,7 @@ _TRANS = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
 
 
 def _trans(trans: Any, name: str) -> str:
-    if trans not in _TRANS:
+    if not isinstance(trans, (int, np.integer, str)) or trans not in _TRANS:
         raise _wrong(name, f"trans={trans!r}", "0 or 'N', 1 or 'T', 2 or 'C'", "trans='T'")
     return _TRANS[trans]
 
@@ -262,7 +269,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False,
     >>> linalg.lu_solve(factors, np.array([3.0, 8.0])), linalg.lu_solve(factors, np.array([5.0, 6.0]), trans=1)
     (Array([1., 1.], dtype=float64), Array([1., 1.], dtype=float64))
     """
-    factors, pivots = lu_and_piv
+    factors, pivots = _pair("lu_solve", lu_and_piv, "lu_and_piv", "lu_factor")
     kind = _trans(trans, "lu_solve")
     x, y, is_vector = _operands(factors, b, "lu_solve")
     pivots = cast(as_value(pivots, "scipy.linalg.lu_solve", "piv"), dt.int32)

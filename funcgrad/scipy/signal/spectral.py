@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
 from funcgrad.numpy._axes import axis_of, static_int
@@ -59,7 +59,13 @@ def _bad(name: str, came: str, allowed: str, fix: str) -> UsageError:
 def _window(name: str, window: Any, size: int, dtype: np.dtype) -> Any:
     """The window as numbers: by name from SciPy, or as given."""
     if isinstance(window, (str, tuple)):
-        return as_value(scipy_signal.get_window(window, size).astype(dtype), f"signal.{name}", "window")
+        try:
+            found = scipy_signal.get_window(window, size)
+        except (ValueError, IndexError, TypeError) as error:
+            raise _bad(name, f"window={window!r} ({error})", "a name, or (name, parameters)", "'hann'") from None
+        return as_value(found.astype(dtype), f"signal.{name}", "window")
+    if not isinstance(window, (list, Value, np.ndarray)):
+        raise _bad(name, f"{describe(window)} for window", "a name, or a vector", "window='hann'")
     w = as_value(np.asarray(window) if isinstance(window, list) else window, f"signal.{name}", "window")
     if w.ndim != 1 or w.shape[0] != size:
         raise ShapeError(
@@ -79,6 +85,8 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, le
             warnings.warn(f"signal.{name}: got nperseg={size} for {length} points; it is nperseg={length} then", stacklevel=4)
             size = length
     else:
+        if not isinstance(window, (list, Value, np.ndarray)) or getattr(window, "ndim", 1) == 0:
+            raise _bad(name, f"{describe(window)} for window", "a name, or a vector", "window='hann'")
         size = len(window) if nperseg is None else static_int(nperseg, f"x.{name}", "nperseg")
     if size < 1 or size > length:
         raise _bad(name, f"segments of {size} for {length} points", f"1 to {length} points", "nperseg=, or a shorter window")
@@ -126,8 +134,16 @@ def _frequencies(s: _Segments, fs: Any, one_sided: bool, dtype: np.dtype) -> Any
     return _times_rate(k, fs, dtype)
 
 
+def _rate(fs: Any) -> Any:
+    """A sampling frequency: a real number, traced or not."""
+    if getattr(fs, "ndim", 0) != 0 or not isinstance(fs, (int, float, Value, np.ndarray, np.number)):
+        raise UsageError(message(f"scipy.signal: got {describe(fs)} for fs", "a number", "fs=1.0"))
+    return fs
+
+
 def _times_rate(numbers: np.ndarray, fs: Any, dtype: np.dtype, inverse: bool = False) -> Any:
     """Fixed numbers times (or by) the sampling frequency, which may be traced."""
+    fs = _rate(fs)
     if isinstance(fs, Value):
         x = as_value(numbers.astype(dtype), "signal")
         return divide(x, cast(fs, dtype)) if inverse else multiply(x, cast(fs, dtype))
@@ -136,6 +152,7 @@ def _times_rate(numbers: np.ndarray, fs: Any, dtype: np.dtype, inverse: bool = F
 
 def _scale(name: str, s: _Segments, fs: Any, scaling: Any) -> Any:
     """What a squared spectrum is multiplied by."""
+    fs = _rate(fs)
     if scaling == "density":
         power = sum_(multiply(s.window, s.window))
         return divide(1, multiply(power, cast(fs, power.dtype) if isinstance(fs, Value) else float(fs)))
@@ -262,7 +279,7 @@ def stft(
     (v,) = _signals(name, x=x)
     i = axis_of(axis, v.ndim, f"x.{name}")
     dtype, width = mx.complex_dtype(v.dtype), mx.real_dtype(v.dtype)
-    if boundary is not None and boundary not in BOUNDARIES:
+    if boundary is not None and (not isinstance(boundary, str) or boundary not in BOUNDARIES):
         raise _bad(name, f"boundary={boundary!r}", ", ".join(map(repr, BOUNDARIES)) + " or None", "boundary='zeros'")
     if not v.size:
         nothing = as_value(np.zeros(v.shape, width), f"signal.{name}")

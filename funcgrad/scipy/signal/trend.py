@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.errors import UsageError, message
-from funcgrad.numpy._axes import axis_of, static_array
+from funcgrad.numpy._axes import axis_of, static_ints
 from funcgrad.numpy._promote import as_value, common_inexact
 from funcgrad.numpy.contract import matmul
 from funcgrad.numpy.elementwise import subtract
@@ -47,7 +47,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     if type not in ("linear", "l"):
         raise UsageError(message(f"signal.detrend: got type={type!r}", "'linear' or 'constant'", "type='linear'"))
     n = x.shape[i]
-    breaks = np.unique(np.concatenate([[0], np.atleast_1d(static_array(bp, "x.detrend", "bp")).astype(int), [n]]))
+    breaks = np.unique(np.concatenate([[0], np.array(static_ints(bp, "x.detrend", "bp"), int), [n]]))
     if breaks[-1] > n or breaks[0] < 0:
         raise UsageError(message(f"signal.detrend: got bp={bp} for {n} points", f"indices from 0 to {n}", "bp=0"))
     x = moveaxis(x, i, -1)

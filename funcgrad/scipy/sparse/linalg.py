@@ -20,7 +20,7 @@ from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.primitive import LinearArg
 from funcgrad.lax.implicit import custom_linear_solve
 from funcgrad.numpy._axes import static_int
-from funcgrad.numpy._promote import cast, inexact_dtype
+from funcgrad.numpy._promote import as_value, cast, inexact_dtype
 from funcgrad.ops.convert import stop_gradient
 from funcgrad.scipy.sparse import _krylov as krylov
 from funcgrad.trace.stage import stage
@@ -116,6 +116,8 @@ def _solve(name: str, method: Method, A: Any, b: Any, x0: Any, tol: Any, atol: A
         shape.dtype, rhs = wide, cast(rhs, wide)
     n = rhs.shape[0]
     precondition = (lambda v: v) if M is None else _product(shape, "M", M)
+    for arg, given in (("tol", tol), ("atol", atol), ("maxiter", 1 if maxiter is None else maxiter)):
+        as_value(given, name, arg)
     limit = 10 * n if maxiter is None else maxiter
     real = fnp.finfo(rhs.dtype).dtype
     enough = lambda size: fnp.maximum(tol * size, atol).astype(real)

@@ -44,7 +44,7 @@ def real_values(name: str, **given: Any) -> list[Value]:
 
 def whole(name: str, arg: str, n: Any) -> int:
     """A Python integer that is known, also from a float with no fraction."""
-    if isinstance(n, float) and n == int(n):
+    if isinstance(n, float) and n.is_integer():
         n = int(n)
     return static_int(n, title(name), arg)
 
