@@ -8,7 +8,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.lax._table import sequence, strict, value
 from funcgrad.numpy import structure as fshape
-from funcgrad.numpy._axes import axis_of, static_int, static_ints
+from funcgrad.numpy._axes import axis_of, fitting, static_int, static_ints
 from funcgrad.numpy._promote import operand
 from funcgrad.numpy.index import read_with
 from funcgrad.ops import dynamic as _dynamic
@@ -129,7 +129,7 @@ def _starts(name: str, x: Any, starts: Any, negative: Any) -> list[Any]:
 def _start(name: str, i: Any, n: int, wraps: bool) -> Any:
     i = operand(i, f"lax.{name}", "start index")
     if not isinstance(i, Value):
-        k = static_int(i, f"lax.{name}", "a start index")
+        k = fitting(static_int(i, f"lax.{name}", "a start index"), f"lax.{name}", "a start index")
         return np.int64(k + n if wraps and k < 0 else k)
     d = i.aval.dtype
     if d not in dt.INTEGERS or i.aval.ndim:

@@ -23,7 +23,7 @@ def title(name: str) -> str:
 
 def static_int(x: Any, name: str, arg: str, allowed: str = "an integer") -> int:
     """A Python integer; a traced value raises ConcretizationTypeError, naming the argument."""
-    if x.__class__ is int and -_MOST <= x <= _MOST:
+    if x.__class__ is int:
         return x
     if isinstance(x, Tracer):
         x = x.concrete() if x.concrete() is not None else x
@@ -37,10 +37,6 @@ def static_int(x: Any, name: str, arg: str, allowed: str = "an integer") -> int:
         given = describe(x) if isinstance(x, (Value, np.ndarray)) else repr(x)
         fix = f"{title(name)}([x, y]): the arrays go in one list" if name in _OF_LISTS else f"int({arg})"
         raise TypeError(message(f"{title(name)}: got {given} for {arg}", allowed, fix)) from None
-    if not -_MOST <= number <= _MOST:
-        raise UsageError(
-            message(f"{title(name)}: got {number} for {arg}", "integers of 64 bits", f"check where {arg} comes from")
-        )
     return number
 
 
@@ -55,7 +51,17 @@ def static_ints(x: Any, name: str, arg: str) -> tuple[int, ...]:
         return tuple([static_int(i, name, arg) for i in static_array(x, name, arg)])
     if isinstance(x, Iterable) and not isinstance(x, (str, bytes, Mapping, Value, np.ndarray, np.generic)):
         return tuple([static_int(i, name, arg) for i in x])
-    return (static_int(x, name, arg, "an integer or a sequence of integers"),)
+    number = static_int(x, name, arg, "an integer or a sequence of integers")
+    return (fitting(number, name, arg),)
+
+
+def fitting(number: int, name: str, arg: str) -> int:
+    """The number, which must fit an int64."""
+    if not -_MOST <= number <= _MOST:
+        raise UsageError(
+            message(f"{title(name)}: got {number} for {arg}", "integers of 64 bits", f"check where {arg} comes from")
+        )
+    return number
 
 
 def concrete(x: Value) -> Any:

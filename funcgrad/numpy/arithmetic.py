@@ -281,6 +281,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     check_unsupported("round", out=out)
     x = as_value(a, "round")
     decimals = static_int(decimals, "round", "decimals")
+    decimals = decimals if decimals > -330 else -330  # all becomes 0
     if x.dtype == dt.bool_:
         return x
     if x.dtype in dt.INTEGERS:
@@ -292,6 +293,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         return ew.complex(round(ew.real(x), decimals), round(ew.imag(x), decimals))
     if decimals == 0:
         return ew.round(x, rounding_method=1)
+    if builtins_abs(decimals) > 308:  # 10**decimals overflows: no float has so many digits
+        return x if decimals > 0 else ew.mul(x, like(x, 0))
     factor = like(x, 10.0 ** builtins_abs(decimals))
     scaled = ew.mul(x, factor) if decimals > 0 else ew.div(x, factor)
     rounded = ew.round(scaled, rounding_method=1)

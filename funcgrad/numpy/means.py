@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of
 from funcgrad.numpy._promote import (
     as_value,
@@ -103,6 +103,14 @@ def var(
     x = as_value(a, "var")
     axes = axes_of(axis, x.ndim, "var")
     result = inexact_dtype(x.dtype) if dtype is None else dt.canonical(dtype)
+    if result not in dt.INEXACT or (x.dtype in dt.COMPLEXES and result not in dt.COMPLEXES):
+        raise DtypeError(
+            message(
+                f"fnp.var: got dtype={dt.short_name(result)} for {x.aval.str_short()}",
+                "a complex dtype for complex numbers, else a floating one",
+                "leave dtype out, and convert the result",
+            )
+        )
     work = _work_dtype(inexact_dtype(dt.promote_dtypes(inexact_dtype(x.dtype), inexact_dtype(result))))
     x = cast(x, work)
     center = _mean(x, axes, keepdims=True, where=where) if mean is None else value_in(mean, work, "var", "mean")

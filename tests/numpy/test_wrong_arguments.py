@@ -68,3 +68,19 @@ def test_slope_of_the_angle_of_real_numbers():
     x = np.array([-2.0, -0.0, 0.0, 3.0])
     np.testing.assert_array_equal(np.asarray(fnp.angle(x)), np.angle(x))
     np.testing.assert_array_equal(np.asarray(fg.grad(lambda x: fnp.angle(x).sum())(x)), np.zeros(4))
+
+
+@pytest.mark.parametrize("f", [fnp.var, fnp.std])
+@pytest.mark.parametrize(
+    "x, dtype", [(np.array([1 + 2j]), np.float64), (np.array([1.0]), np.int16), (np.array([3]), bool)], ids=str
+)
+def test_variances_in_a_dtype_that_cannot_hold_them(f, x, dtype):
+    with pytest.raises(TypeError, match="fnp.var: got dtype=(?s:.)*Allowed: a complex dtype for complex numbers"):
+        f(x, dtype=dtype)
+
+
+def test_rounding_to_more_digits_than_there_are():
+    x = np.array([1.25, -2e300, np.inf, 5e-320])
+    np.testing.assert_array_equal(np.asarray(fnp.round(x, 10**30)), x)
+    np.testing.assert_array_equal(np.asarray(fnp.round(x[:2], -(10**30))), [0.0, 0.0])
+    np.testing.assert_array_equal(np.asarray(fnp.round(np.array([7, 2**62]), -(10**30))), [0, 0])
