@@ -14,6 +14,8 @@ from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
 _MOST = 2**63 - 1
+# What has items; an annotation as Any keeps type checkers from narrowing to it.
+MANY: Any = (list, tuple, Value, np.ndarray)
 
 
 def title(name: str) -> str:

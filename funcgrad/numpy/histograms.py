@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import concrete, static_int
+from funcgrad.numpy._axes import MANY, concrete, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import equal
 from funcgrad.numpy.cumulative import diff
@@ -22,7 +22,6 @@ from funcgrad.numpy.sorting import searchsorted
 from funcgrad.numpy.structure import ravel, reshape
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
-from funcgrad.trace.value import Value
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -56,7 +55,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if range is None:
         low, high = (min(x), max(x)) if x.size else (value_in(0, x.dtype, "histogram"), value_in(1, x.dtype, "histogram"))
     else:
-        ends = list(range) if isinstance(range, (list, tuple, Value, np.ndarray)) else []
+        ends = list(range) if isinstance(range, MANY) else []
         if len(ends) != 2:
             raise UsageError(message(f"fnp.histogram_bin_edges: got range={range!r}", "(low, high), or None", "range=(0, 1)"))
         low, high = [value_in(v, x.dtype, "histogram", "range") for v in ends]
@@ -148,7 +147,7 @@ def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: 
         )
     d = len(columns)
     each_bins = bins if isinstance(bins, (list, tuple)) else [bins] * d
-    if range is not None and not isinstance(range, (list, tuple, Value, np.ndarray)):
+    if range is not None and not isinstance(range, MANY):
         raise UsageError(message(f"fnp.{name}: got range={range!r}", "(low, high) for each axis, or None", "range=[(0, 1)]"))
     each_range = [None] * d if range is None else list(range)
     if len(each_bins) != d or len(each_range) != d:

@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import UsageError, describe, message
-from funcgrad.numpy._axes import concrete, shape_of
+from funcgrad.numpy._axes import MANY, concrete, shape_of
 from funcgrad.numpy._promote import (
     as_value,
     cast,
@@ -14,7 +14,6 @@ from funcgrad.numpy._promote import (
 )
 from funcgrad.numpy.structure import broadcast_arrays
 from funcgrad.ops import elementwise as ew
-from funcgrad.trace.value import Value
 
 __all__ = [
     "ravel_multi_index", "unravel_index",
@@ -63,7 +62,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     Array([1, 5], dtype=int64)
     """
     extents = shape_of(dims, "ravel_multi_index", "dims")
-    if not isinstance(multi_index, (list, tuple, Value, np.ndarray)):
+    if not isinstance(multi_index, MANY):
         raise UsageError(
             message(f"fnp.ravel_multi_index: got {describe(multi_index)}", "a sequence of integer arrays", "(rows, columns)")
         )

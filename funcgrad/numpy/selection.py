@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import axis_of
+from funcgrad.numpy._axes import MANY, axis_of
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_shapes_of,
@@ -110,7 +110,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     conditions: Any = condlist
     single = isinstance(condlist, Value) and condlist.shape == v.shape
     for arg, given in (("condlist", condlist), ("funclist", funclist)):
-        if not isinstance(given, (list, tuple, Value, np.ndarray)):
+        if not isinstance(given, MANY):
             raise UsageError(message(f"fnp.piecewise: got {describe(given)} for {arg}", "a list", f"{arg}=[...]"))
     masks: Any = [conditions] if single else list(conditions)
     masks = [as_bool(as_value(c, "piecewise", "condlist")) for c in masks]
@@ -233,7 +233,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(message(f"fnp.choose: got mode={mode!r}", "'raise', 'wrap' or 'clip'", "mode='clip'"))
     number = as_value(a, "choose")
-    if not isinstance(choices, (list, tuple, Value, np.ndarray)) or len(choices) == 0:
+    if not isinstance(choices, MANY) or len(choices) == 0:
         raise UsageError(message(f"fnp.choose: got {describe(choices)} for choices", "a list of arrays", "choices=[x, y]"))
     options = values_of("choose", **{f"choices[{i}]": c for i, c in enumerate(choices)})
     number, *options = broadcast_arrays(number, *options)

@@ -3,15 +3,13 @@
 import itertools
 from typing import Any
 
-import numpy as np
-
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.numpy._axes import MANY
 from funcgrad.numpy._promote import as_value, cast, common_inexact, value_in
 from funcgrad.ops import elementwise as ew
 from funcgrad.scipy._grids import read
-from funcgrad.trace.value import Value
 
 __all__ = ["map_coordinates"]
 
@@ -85,7 +83,7 @@ def map_coordinates(input: Any, coordinates: Any, order: int, mode: str = "const
     [1.5, 2.25]
     """
     x = as_value(input, "x.map_coordinates", "input")
-    if not isinstance(coordinates, (list, tuple, Value, np.ndarray)) or getattr(coordinates, "ndim", 1) == 0:
+    if not isinstance(coordinates, MANY) or getattr(coordinates, "ndim", 1) == 0:
         raise UsageError(
             message(f"scipy.ndimage.map_coordinates: got {describe(coordinates)} for coordinates", "one array an axis", "[x, y]")
         )

@@ -12,7 +12,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
-from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._axes import MANY, axis_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, common_inexact
 from funcgrad.numpy.elementwise import conj, divide, imag, multiply, real, sqrt
 from funcgrad.numpy.join import concatenate
@@ -64,7 +64,7 @@ def _window(name: str, window: Any, size: int, dtype: np.dtype) -> Any:
         except (ValueError, IndexError, TypeError) as error:
             raise _bad(name, f"window={window!r} ({error})", "a name, or (name, parameters)", "'hann'") from None
         return as_value(found.astype(dtype), f"signal.{name}", "window")
-    if not isinstance(window, (list, Value, np.ndarray)):
+    if not isinstance(window, MANY):
         raise _bad(name, f"{describe(window)} for window", "a name, or a vector", "window='hann'")
     w = as_value(np.asarray(window) if isinstance(window, list) else window, f"signal.{name}", "window")
     if w.ndim != 1 or w.shape[0] != size:
@@ -85,7 +85,7 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, le
             warnings.warn(f"signal.{name}: got nperseg={size} for {length} points; it is nperseg={length} then", stacklevel=4)
             size = length
     else:
-        if not isinstance(window, (list, Value, np.ndarray)) or getattr(window, "ndim", 1) == 0:
+        if not isinstance(window, MANY) or getattr(window, "ndim", 1) == 0:
             raise _bad(name, f"{describe(window)} for window", "a name, or a vector", "window='hann'")
         size = len(window) if nperseg is None else static_int(nperseg, f"x.{name}", "nperseg")
     if size < 1 or size > length:
