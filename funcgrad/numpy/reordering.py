@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
-from funcgrad.numpy._axes import MANY, axes_of, axis_of, shape_of, static_array, static_int, static_ints
+from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value
 from funcgrad.numpy.index import read_with
 from funcgrad.numpy.structure import cut, ravel, reshape, swapaxes
@@ -113,8 +113,9 @@ def _several(shift: Any) -> list[Any]:
     """The numbers in a list, a tuple or a vector; one number alone."""
     if isinstance(shift, (np.ndarray, Value)) and shift.ndim > 1:
         raise UsageError(message(f"fnp.roll: got {shift.ndim} axes for shift", "an integer or a vector", "shift.ravel()"))
-    if isinstance(shift, MANY) and getattr(shift, "ndim", 0) == 1:
-        return [shift[k] for k in range(shift.shape[0])]
+    many: Any = shift
+    if getattr(shift, "ndim", 0) == 1:
+        return [many[k] for k in range(many.shape[0])]
     return list(shift) if isinstance(shift, (tuple, list)) else [shift]
 
 
