@@ -6,20 +6,28 @@ since a compiled program may hold its address anywhere.
 
 import os
 import threading
+from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from funcgrad.core.errors import CompileError
+from funcgrad.core.errors import CompileError, message
 from funcgrad.runtime.frontend import TRIPLE
+
+MAPS, MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
+LOOK_FROM, LOOK_EVERY, SPARE = 8192, 256, 4096  # kernels; pieces of memory
 
 
 class _Engine:
     lock = threading.Lock()
     engine = None
+    loaded = 0
 
     @classmethod
     def load(cls, symbols: list[str], code: bytes) -> list[int]:
         with cls.lock:
+            cls.loaded += 1
+            if cls.loaded >= LOOK_FROM and cls.loaded % LOOK_EVERY == 0:
+                _check_room()
             if cls.engine is None:
                 machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=0)
                 cls.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -29,6 +37,23 @@ class _Engine:
         if not all(found):
             raise CompileError(f"object code without one of its functions {', '.join(symbols)}")
         return found
+
+
+def _check_room() -> None:
+    """LLVM ends the process when the system gives it no more pieces of memory. That is some ten thousand kernels away."""
+    try:
+        used = len(MAPS.read_bytes().splitlines())
+        limit = int(MOST_MAPS.read_text())
+    except (OSError, ValueError):
+        return  # another system
+    if used + SPARE > limit:
+        raise CompileError(
+            message(
+                f"the process has loaded {_Engine.loaded} kernels, and of the system's {limit} pieces of memory {used} are in use",
+                "fewer different kernels in one process",
+                "start a new process, or raise the system's vm.max_map_count",
+            )
+        )
 
 
 def load(symbol: str, code: bytes) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from funcgrad.core.errors import CompileError
-from funcgrad.runtime import compile, kernels, parallel
+from funcgrad.runtime import compile, kernels, loader, parallel
 from funcgrad.runtime.counters import counters
 
 from .helpers import body, elementwise
@@ -83,3 +83,17 @@ def test_helpers_are_part_of_the_vector_loop():
 
 def test_assembly_is_there_to_look_at():
     assert "ret" in compile.assembly(constant(1))
+
+
+def test_a_process_with_no_room_for_kernels_says_so(monkeypatch, tmp_path):
+    """LLVM would end the process."""
+    (tmp_path / "maps").write_text("line\n" * 100)
+    (tmp_path / "most").write_text("4100\n")
+    monkeypatch.setattr(loader, "MAPS", tmp_path / "maps")
+    monkeypatch.setattr(loader, "MOST_MAPS", tmp_path / "most")
+    with pytest.raises(CompileError, match="pieces of memory 100 are in use"):
+        loader._check_room()
+    (tmp_path / "most").write_text("65530\n")
+    loader._check_room()
+    monkeypatch.setattr(loader, "MAPS", tmp_path / "absent")
+    loader._check_room()
