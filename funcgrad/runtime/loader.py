@@ -49,7 +49,7 @@ def _check_room() -> None:
     if used + SPARE > limit:
         raise CompileError(
             message(
-                f"the process has loaded {_Engine.loaded} kernels, and of the system's {limit} pieces of memory {used} are in use",
+                f"the process has {_Engine.loaded} kernels; {used} of the pieces of memory that the system allows, {limit}, are in use",
                 "fewer different kernels in one process",
                 "start a new process, or raise the system's vm.max_map_count",
             )
