@@ -49,7 +49,7 @@ def _check_room() -> None:
     if used + SPARE > limit:
         raise CompileError(
             message(
-                f"the process has {_Engine.loaded} kernels; {used} of the pieces of memory that the system allows, {limit}, are in use",
+                f"the process has {_Engine.loaded} kernels; it uses {used} of the {limit} pieces of memory that it may have",
                 "fewer different kernels in one process",
                 "start a new process, or raise the system's vm.max_map_count",
             )

@@ -91,7 +91,7 @@ def test_a_process_with_no_room_for_kernels_says_so(monkeypatch, tmp_path):
     (tmp_path / "most").write_text("4100\n")
     monkeypatch.setattr(loader, "MAPS", tmp_path / "maps")
     monkeypatch.setattr(loader, "MOST_MAPS", tmp_path / "most")
-    with pytest.raises(CompileError, match="; 100 of the pieces of memory"):
+    with pytest.raises(CompileError, match="uses 100 of the 4100 pieces"):
         loader._check_room()
     (tmp_path / "most").write_text("65530\n")
     loader._check_room()
