@@ -4,10 +4,11 @@ Effects happen once for each run of the program that holds them, in its order: p
 do not share them; partial evaluation runs them with the known half.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.cache import weak_memo
-from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
+from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
 
 
 @weak_memo
@@ -24,6 +25,22 @@ def effectful(eqn: Eqn) -> bool:
 def needed(jaxpr: Jaxpr) -> bool:
     """Whether there is any reason to run it: results or effects."""
     return bool(jaxpr.outvars) or has_effects(jaxpr)
+
+
+def needed_equations(eqns: Sequence[Eqn], outs: Sequence[Any]) -> list[Eqn]:
+    """Those that `outs` depend on, and those with effects, in order."""
+    wanted = {x for x in outs if isinstance(x, Var)}
+    kept = []
+    for eqn in reversed(eqns):
+        if effectful(eqn) or any([v in wanted for v in eqn.outputs]):
+            kept.append(eqn)
+            wanted.update([x for x in eqn.inputs if isinstance(x, Var)])
+    return kept[::-1]
+
+
+def pruned(jaxpr: Jaxpr) -> Jaxpr:
+    """The program without what its outputs do not depend on."""
+    return jaxpr.replace(eqns=tuple(needed_equations(jaxpr.eqns, jaxpr.outvars)))
 
 
 @weak_memo

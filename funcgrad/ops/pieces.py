@@ -10,8 +10,7 @@ from typing import Any
 
 from funcgrad.core.aval import ShapedArray
 from funcgrad.ops._family import add, full
-from funcgrad.ops.shape import concatenate, pad
-from funcgrad.trace.value import aval_of
+from funcgrad.ops.shape import concatenate, pad, zero_of
 
 Ints = tuple[int, ...]
 
@@ -52,8 +51,3 @@ def _beside_each_other(aval: ShapedArray, axis: int, parts: Sequence[tuple[int, 
         at = stop
     found += [gap(aval.shape[axis] - at)] if at < aval.shape[axis] else []
     return concatenate(*found, dimension=axis)
-
-
-def zero_of(x: Any) -> Any:
-    """The literal zero of an operand's dtype."""
-    return aval_of(x).dtype.type(0)

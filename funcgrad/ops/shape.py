@@ -53,7 +53,7 @@ __all__ = [
 _draw = uniform(-9, 9)
 
 
-def _zero(x: Any) -> Any:
+def zero_of(x: Any) -> Any:
     """The literal zero of an operand's dtype: what padding of a cotangent or a mask is made of."""
     return aval_of(x).dtype.type(0)
 
@@ -88,7 +88,7 @@ def _slice_transpose(ct: Any, aval: ShapedArray, *, start_indices: Any, limit_in
     config = []
     for a, s, n, m in zip(start_indices, strides, aval.shape, aval_of(ct).shape, strict=True):
         config.append((a, n - a - ((m - 1) * s + 1), s - 1) if m else (n, 0, 0))
-    return pad(ct, _zero(ct), padding_config=tuple(config))
+    return pad(ct, zero_of(ct), padding_config=tuple(config))
 
 
 def _slice_batch(x: Any, d: int, size: int, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
@@ -195,7 +195,7 @@ def _unpad(ct: Any, aval: ShapedArray, padding_config: Any) -> Any:
         strides=tuple([s.step for s in where]),
     )
     config = tuple((s.start, n - s.stop, 0) for s, n in zip(kept, aval.shape, strict=True))
-    return pad(inner, _zero(ct), padding_config=config) if any(c != (0, 0, 0) for c in config) else inner
+    return pad(inner, zero_of(ct), padding_config=config) if any(c != (0, 0, 0) for c in config) else inner
 
 
 def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
@@ -219,7 +219,7 @@ def _pad_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, padding_config:
     if aval_of(out).dtype not in dt.INEXACT or (t is None and t_value is None):
         return out, None
     t = zeros(aval_of(primals[0])) if t is None else t
-    return out, pad(t, _zero(out) if t_value is None else t_value, padding_config=padding_config)
+    return out, pad(t, zero_of(out) if t_value is None else t_value, padding_config=padding_config)
 
 
 def _pad_batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, padding_config: Any) -> Any:
@@ -230,7 +230,7 @@ def _pad_batch(size: int, args: Sequence[Any], dims: Sequence[int | None], *, pa
     x = batch_at(x, d, size)
     config = ((0, 0, 0), *padding_config)
     inside = pad(full(aval_of(x).shape, np.True_), np.False_, padding_config=config)
-    padded = pad(x, _zero(x), padding_config=config)
+    padded = pad(x, zero_of(x), padding_config=config)
     values = broadcast_in_dim(value, shape=aval_of(padded).shape, dims=(0,))
     return select_n(inside, values, padded), 0
 

@@ -68,7 +68,7 @@ class ArrayFunction:
                 if not self.explicit:
                     apart(partial(self.made.compile, given))
                 signature = self._signature(given)
-        except (NumbaError, TypeError, NotImplementedError) as error:
+        except (NumbaError, TypeError, NotImplementedError) as error:  # what numba raises for what it cannot compile
             raise explained(self.fun, what, error) from None
         returned = self.made.overloads[signature].signature.return_type
         if returned != types.none:

@@ -153,7 +153,7 @@ class Scalar:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made.compile(tuple(DTYPES[c] for c in self.codes))
-        except (NumbaError, TypeError, NotImplementedError) as error:
+        except (NumbaError, TypeError, NotImplementedError) as error:  # what numba raises for what it cannot compile
             raise explained(fun, what, error) from None
         (compiled,) = made.overloads.values()
         returned = types.unliteral(compiled.signature.return_type)

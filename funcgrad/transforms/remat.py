@@ -11,9 +11,9 @@ from typing import Any
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
-from funcgrad.ir.effects import effectful, silent_equation
+from funcgrad.ir.effects import effectful, needed_equations, pruned, silent_equation
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
-from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var
+from funcgrad.ir.jaxpr import Eqn, Jaxpr, Var
 from funcgrad.ir.loop_rules import Call, Fence, View
 from funcgrad.ir.primitive import LinearArg, Primitive, register
 from funcgrad.ops._family import linear, uniform
@@ -107,13 +107,13 @@ def _partial_eval(record: Record, args: tuple[Any, ...], params: dict[str, Any])
     names = dict(zip(split.tail.invars, residuals, strict=False))
     tail_outs = [names.get(x, x) for x in split.tail.outvars]
     linear_eqns = [e._replace(inputs=tuple([names.get(x, x) for x in e.inputs])) for e in split.tail.eqns]
-    tail_eqns = _needed([*again, *linear_eqns], tail_outs)
+    tail_eqns = needed_equations([*again, *linear_eqns], tail_outs)
     used = {x for e in tail_eqns for x in e.inputs} | set(tail_outs)
     saved = [v for v in saved if v in used]
     known_args = [*split.consts, *[x for x, u in zip(args, unknown, strict=True) if not u]]
     now = Jaxpr((), head.invars, head.eqns, [*head.outvars[:known_count], *saved])
     with running(record.parent):  # type: ignore[arg-type]
-        outs = evaluate(current_apply, _pruned(now), (), known_args)
+        outs = evaluate(current_apply, pruned(now), (), known_args)
     unknown_args = [x for x, u in zip(args, unknown, strict=True) if u]
     tail = Jaxpr((), [*saved, *head.invars, *split.tail.invars[len(residuals) :]], tail_eqns, tail_outs)
     recorded = (
@@ -132,20 +132,6 @@ def _written_out(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
         return evaluate(apply, params["jaxpr"], (), args) if prim is jit else current_apply(prim, args, params)
 
     return stage(lambda *xs: evaluate(apply, jaxpr, (), xs), jaxpr.in_avals)
-
-
-def _needed(eqns: Sequence[Eqn], outs: Sequence[Any]) -> list[Eqn]:
-    wanted = {x for x in outs if not isinstance(x, Literal)}
-    kept = []
-    for eqn in reversed(eqns):
-        if effectful(eqn) or any(v in wanted for v in eqn.outputs):
-            kept.append(eqn)
-            wanted.update(x for x in eqn.inputs if not isinstance(x, Literal))
-    return kept[::-1]
-
-
-def _pruned(jaxpr: Jaxpr) -> Jaxpr:
-    return jaxpr.replace(eqns=_needed(jaxpr.eqns, jaxpr.outvars))
 
 
 def _transpose(cts: Sequence[Any], *args: Any, jaxpr: Jaxpr, policy: Policy, prevent_cse: bool) -> list[Any]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
-from funcgrad.ir.effects import effectful, has_effects, silent
+from funcgrad.ir.effects import has_effects, pruned, silent
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Eqn, Jaxpr, Literal, Var, closed_over
 from funcgrad.ir.loop_rules import Indexed, Loop
@@ -228,7 +228,7 @@ def _run_counting(
     cond: Jaxpr, head: Jaxpr, c: Sequence[Any], constants: Sequence[Any], known: Sequence[Any], moving: Sequence[bool]
 ) -> list[Any]:
     """The loop of the known carries (a step gives them first in `head`), with its number of steps after them."""
-    step = _needed(head.replace(outvars=head.outvars[: len(known)]))
+    step = pruned(head.replace(outvars=head.outvars[: len(known)]))
     step = _counting(step, len(constants))
     order = [*range(len(constants)), *range(len(constants) + 1, len(step.invars)), len(constants)]
     step = reordered(step, order, [*range(1, len(step.outvars)), 0])
@@ -255,17 +255,6 @@ def _up_to(avals: Sequence[ShapedArray]) -> Jaxpr:
     return Jaxpr((), [count, counter, *[Var(a) for a in avals]], [Eqn(lt, (counter, count), (out,), {})], [out])
 
 
-def _needed(jaxpr: Jaxpr) -> Jaxpr:
-    """The program without the equations that its outputs do not depend on."""
-    wanted = {x for x in jaxpr.outvars if isinstance(x, Var)}
-    kept = []
-    for eqn in reversed(jaxpr.eqns):
-        if effectful(eqn) or any(v in wanted for v in eqn.outputs):
-            kept.append(eqn)
-            wanted.update(x for x in eqn.inputs if isinstance(x, Var))
-    return jaxpr.replace(eqns=tuple(kept[::-1]))
-
-
 @remembered
 def _backward_step(body: Jaxpr, linear: tuple[bool, ...], consts: int) -> tuple[Jaxpr, list[Any]]:
     """One step on the way back, for a body that is linear in these inputs (and the carries among them, in these outputs):
@@ -278,7 +267,7 @@ def _backward_step(body: Jaxpr, linear: tuple[bool, ...], consts: int) -> tuple[
 
     def step(*xs: Any) -> list[Any]:
         known, cts, sums = parts(xs, len(head.invars), len(split.tail.outvars))
-        made = iter(evaluate(current_apply, _needed(head.replace(outvars=head.outvars[known_out:])), (), known))
+        made = iter(evaluate(current_apply, pruned(head.replace(outvars=head.outvars[known_out:])), (), known))
         residuals = [next(made) if i is None else known[first + i] for i in split.residuals]
         found = backward(split.tail, (), [*residuals, *[LinearArg(a) for a in ins]], cts, placed=True)
         to_c, to_state = parts(found, lin_c)
@@ -302,7 +291,7 @@ def _transpose(
     known = [x for x, m in zip(state, moving, strict=True) if not m]
     count = c[0] if way.counted else _run_counting(cond, split.head, c, constants, known, moving)[-1]
     back, hoisted = _backward_step(body, (*b_lin, *moving), body_consts)
-    forward = _needed(split.head.replace(outvars=split.head.outvars[: len(known)]))
+    forward = pruned(split.head.replace(outvars=split.head.outvars[: len(known)]))
     given = [ct for ct, m in zip(cts, moving, strict=True) if m]
     avals = [a.strong() for a, m in zip(body.out_avals, moving, strict=True) if m]
     start = [zeros(a) if ct is None else ct for ct, a in zip(given, avals, strict=True)]
