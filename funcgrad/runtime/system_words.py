@@ -183,7 +183,6 @@ SYSTEM = {
     "call3": _call(3),
     "call4": _call(4),
     "call5": _call(5),
-    "call6": _call(6),
     "call_kernel": _fixed(6, call_kernel),
     "blas_gemm": _fixed(14, blas_gemm),
     "blas_gemv": _fixed(12, blas_gemv),
