@@ -15,7 +15,8 @@ SCRATCH = ERROR_RECORD_BYTES
 
 _CHOLESKY = """
 def k_cholesky_{t}(buffers, dims, lo, hi, scratch):
-    # dims: n; matrix, row and column steps of x. The lower triangle of x is read; NaN where it is not positive definite
+    # dims: n; matrix, row and column steps of x. The lower triangle of x is read; NaN where it is not positive definite.
+    # A NaN in x spreads with the arithmetic, to its row and the rows that come after, as it does in LAPACK
     n = dims[0]
     bx = dims[1]
     rx = dims[2]
@@ -36,7 +37,7 @@ def k_cholesky_{t}(buffers, dims, lo, hi, scratch):
             for k in range(i):
                 s = radd(s, mul(y[i * n + k], y[i * n + k]))
             d = sub(x[i * rx + i * cx], s)
-            if not d > {t}(0.0):
+            if d <= {t}(0.0):
                 bad = 1
             y[i * n + i] = sqrt(d)
             for j in range(i + 1, n):

@@ -33,6 +33,8 @@ _CONTINUOUS = {
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
 _METHODS = (*_CONTINUOUS, *_STEPS, *_BY_PLACE)
+# What these give is always one of the elements, so integers stay integers: as floats, large ones would be rounded.
+_CHOOSING = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
 def _lines(x: Value, axes: tuple[int, ...]) -> Any:
@@ -47,7 +49,9 @@ def _quantile(
 ) -> Any:
     if method not in _METHODS:
         raise UsageError(message(f"fnp.{name}: got method={method!r}", ", ".join(map(repr, _METHODS)), "method='linear'"))
-    (x,) = common_inexact(as_value(a, name))
+    x = as_value(a, name)
+    if method not in _CHOOSING or not x.size:
+        (x,) = common_inexact(x)
     if x.dtype in dt.COMPLEXES:
         raise UsageError(message(f"fnp.{name}: got complex numbers", "real ones", "x.real"))
     p = _fractions(name, q, percent)
@@ -73,8 +77,10 @@ def _quantile(
     out = _pick(ordered, low)
     if high is not None:
         out = _between(out, _pick(ordered, high), weight)
-    bad = broadcast_value(isnan(ordered[..., :1] if skip_nan else ordered[..., n - 1 :]), out.shape)
-    out = moveaxis(ew.select_n(bad, out, like(out, np.nan)), -1, 0)
+    if x.dtype in dt.INEXACT:
+        bad = broadcast_value(isnan(ordered[..., :1] if skip_nan else ordered[..., n - 1 :]), out.shape)
+        out = ew.select_n(bad, out, like(out, np.nan))
+    out = moveaxis(out, -1, 0)
     out = reshape(out, (*p.shape, *out.shape[1:]))
     return keep(out, x, tuple([p.ndim + i for i in axes]), keepdims)
 
@@ -180,7 +186,9 @@ def quantile(
     "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased" (definitions 1
     to 6, 8 and 9 of Hyndman and Fan, 1996). keepdims: leave extents of 1. weights: of the shape of a, or of its axes, with
     "inverted_cdf" only. out: must be None. overwrite_input: must be False.
-    Returns: a float array. Raises: UsageError for q outside of [0, 1] and for negative weights.
+    Returns: a float array; of integers and booleans their own dtype with "lower", "higher", "nearest", "inverted_cdf" and
+    "closest_observation", which choose an element (a float NaN where there are none). Raises: UsageError for q outside of [0, 1]
+    and for negative weights.
 
     >>> x = fnp.array([3.0, 1.0, 2.0, 4.0])
     >>> fnp.quantile(x, fnp.array([0.25, 0.5]))
@@ -189,6 +197,8 @@ def quantile(
     (Array(2., dtype=float32), Array(2., dtype=float32))
     >>> fnp.quantile(x, 0.5, method="inverted_cdf", weights=fnp.array([5, 1, 1, 1]))
     Array(3., dtype=float32)
+    >>> fnp.quantile(np.array([1, 2, 3, 4]), 0.5, method="higher")
+    Array(3, dtype=int64)
     """
     check_unsupported("quantile", out=out, overwrite_input=overwrite_input)
     return _quantile("quantile", a, q, axis, method, keepdims, False, weights)

@@ -60,17 +60,19 @@ def reciprocal(b: Any, z: Any) -> Any:
 
 
 def divide(b: Any, w: Any, z: Any) -> Any:
-    """w / z, by Smith's method: the larger part of z is divided out first."""
+    """w / z, by Smith's method (Algorithm 116: Complex division, CACM 1962): the larger part of z is divided out first. Step by
+    step as NumPy does it, so that infinities, NaN and zeros of either sign come out as they do there."""
     (p, q), (x, y) = parts(b, w), parts(b, z)
     wide = b.ge(b.abs(x), b.abs(y))
     large, small = b.select(wide, x, y), b.select(wide, y, x)
-    ratio = b.select(b.eq(large, 0), small, b.div(small, large))
-    bottom = b.add(large, b.mul(small, ratio))
+    zero = b.and_(b.eq(large, 0), b.eq(small, 0))  # then both parts of w are divided by it, without its sign
+    ratio = b.div(small, b.select(zero, 1, large))
+    scale = b.div(1, b.select(zero, b.abs(large), b.add(large, b.mul(small, ratio))))
     one, two = b.select(wide, p, q), b.select(wide, q, p)
-    real = b.div(b.add(one, b.mul(two, ratio)), bottom)
+    real = b.select(zero, p, b.add(one, b.mul(two, ratio)))
     # (q x - p y) / |z|^2 in the first case, (q x - p y) with the roles exchanged in the second
-    imag = b.select(wide, b.sub(q, b.mul(p, ratio)), b.sub(b.mul(q, ratio), p))
-    return b.complex(real, b.div(imag, bottom))
+    imag = b.select(zero, q, b.select(wide, b.sub(q, b.mul(p, ratio)), b.sub(b.mul(q, ratio), p)))
+    return b.complex(b.mul(real, scale), b.mul(imag, scale))
 
 
 def sign(b: Any, z: Any) -> Any:

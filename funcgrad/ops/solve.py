@@ -1,7 +1,7 @@
 """lu, linear_solve, slogdet and det of square matrices (lu of any), by LAPACK.
 
-A singular matrix has solutions of NaN. The derivatives of a solution and of a determinant follow from what they satisfy, not
-from the steps of the elimination.
+A matrix that is singular, or has a NaN, has solutions of NaN. The derivatives of a solution and of a determinant follow from what
+they satisfy, not from the steps of the elimination.
 """
 
 from collections.abc import Sequence
@@ -145,7 +145,10 @@ def _solve_abstract(a: ShapedArray, b: ShapedArray) -> ShapedArray:
 
 
 def _solve_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return mx.whole_or_each(lambda a, b: [np.linalg.solve(a, b)], a, b, outs=[(b.shape[-2:], b.dtype)])[0]
+    out = mx.whole_or_each(lambda a, b: [np.linalg.solve(a, b)], a, b, outs=[(b.shape[-2:], b.dtype)])[0]
+    # What LAPACK makes of a matrix with a NaN depends on the machine: finite numbers among others, which mean nothing.
+    lost = np.isnan(a).any((-2, -1), keepdims=True)
+    return np.where(lost, np.array(np.nan, out.dtype), out) if lost.any() else out
 
 
 def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

@@ -107,3 +107,28 @@ def test_a_filter_in_a_loop_never_goes_back_to_python():
     assert float(value) == pytest.approx(float(likelihood(q)))
     assert float(slope) == pytest.approx(float(likelihood(q + e) - likelihood(q - e)) / (2 * e), rel=1e-6)
     assert "host" not in steps_of(fg.grad(likelihood), q)
+
+
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("i, j", [(0, 0), (1, 1), (2, 0), (0, 2), (2, 2), (2, 1)])
+def test_nan_spreads_compiled_as_eager(n, i, j):
+    """A factor by columns: a NaN reaches its row and the rows after it. Solutions: all."""
+    x = np.eye(n) * 4 + 0.5
+    x[i, j] = np.nan
+    b = np.arange(2.0 * n).reshape(n, 2)
+    for solve in (fnp.linalg.inv, lambda x: fnp.linalg.solve(x, b), lambda x: fg.scipy.linalg.solve(x, b)):
+        for f in (solve, fg.jit(solve)):
+            assert np.isnan(f(x)).all()
+    for f in (fnp.linalg.det, fg.jit(fnp.linalg.det)):
+        assert np.isnan(f(x))
+    both = np.stack([x, np.eye(n)])
+    for f in (fnp.linalg.cholesky, fg.jit(fnp.linalg.cholesky)):
+        factor, unit = np.asarray(f(both))
+        np.testing.assert_array_equal(unit, np.eye(n))
+        first = max(i, j)  # made symmetric before
+        assert np.isfinite(factor[:first]).all() and np.isnan(factor[first:, first]).all()
+        np.testing.assert_allclose(factor[:first, :first], np.linalg.cholesky(4 * np.eye(first) + 0.5), rtol=1e-12)
+    for f in (lambda x: fnp.linalg.solve(x, b), fg.jit(lambda x: fnp.linalg.solve(x, b))):
+        first, second = np.asarray(f(both))
+        assert np.isnan(first).all()
+        np.testing.assert_array_equal(second, b)

@@ -95,3 +95,24 @@ def test_derivatives():
 def test_errors(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "bool"])
+def test_integers_stay_integers_where_an_element_is_chosen(method, dtype):
+    x = RNG.integers(0, 100, (6, 5)).astype(dtype)
+    for name in ("quantile", "nanquantile"):
+        want = getattr(np, name)(x, Q, axis=0, method=method)
+        for f in (getattr(fnp, name), fg.jit(getattr(fnp, name), static_argnames=("axis", "method"))):
+            got = f(x, Q, axis=0, method=method)
+            assert got.dtype == want.dtype == dtype
+            np.testing.assert_array_equal(got, want)
+    assert fnp.quantile(x, 0.5).dtype == fnp.median(x).dtype == np.float32
+    assert np.isnan(fnp.quantile(x[:0], 0.5, method=method))
+
+
+def test_large_integers_are_not_rounded():
+    x = np.array([3, 2**60 + 1, 5, 2**60 + 3])
+    assert int(fnp.percentile(x, 70, method="lower")) == np.percentile(x, 70, method="lower") == 2**60 + 1
+    weights = np.array([1, 5, 1, 1])
+    assert int(fnp.quantile(x, 0.5, method="inverted_cdf", weights=weights)) == 2**60 + 1

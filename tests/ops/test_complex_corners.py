@@ -47,3 +47,25 @@ def test_expm1_at_the_axis():
         out = np.asarray(f(z))
         np.testing.assert_array_equal(out.real, np.expm1(z.real))
         assert not np.signbit(out.imag).any() and (out.imag == 0).all() and not np.signbit(out.real[:2]).any()
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("kinds", ["complex / complex", "real / complex", "complex / real"])
+def test_division_is_that_of_numpy(dtype, kinds):
+    big, small = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
+    parts = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan, big, small], np.finfo(dtype).dtype)
+    grid = np.empty(len(parts) ** 2, dtype)
+    grid.real, grid.imag = np.repeat(parts, len(parts)), np.tile(parts, len(parts))
+    upper, lower = kinds.split(" / ")
+    x = grid if upper == "complex" else parts
+    y = grid if lower == "complex" else parts
+    x, y = np.repeat(x, len(y)), np.tile(y, len(x))
+    with np.errstate(all="ignore"):
+        want = x / y
+    got = np.asarray(fg.jit(lambda x, y: x / y)(x, y))
+    tiny = np.any([abs(part) == small for part in (x.real, x.imag, y.real, y.imag)], 0)
+    for a, b in ((got.real, want.real), (got.imag, want.imag)):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=8 * small)  # NaN and infinities are the same
+        # a tiny difference that one rounding less (a fused multiply-add) leaves may have the other sign before it becomes 0
+        zero = (b == 0) & (a == 0) & ~tiny
+        np.testing.assert_array_equal(np.signbit(a[zero]), np.signbit(b[zero]))
