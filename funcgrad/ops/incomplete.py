@@ -15,7 +15,7 @@ from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, sub
 from funcgrad.ops.bitwise import and_, or_
-from funcgrad.ops.compare import eq
+from funcgrad.ops.compare import eq, ne
 from funcgrad.ops.exponential import exp, log, log1p
 from funcgrad.ops.gamma import betaln
 from funcgrad.ops.select import select_n
@@ -124,7 +124,12 @@ random_gamma_grad = elementwise(
 )
 
 
+NEXT_TO_0 = 1e-10
+
+
 def _igamma_jvp_a(t: Any, out: Any, a: Any, x: Any) -> Any:
+    # At a = 0, where igamma is 1, the density is 0 and the ratio infinite; so close to it their product has reached its limit.
+    a = add(a, _blocked(ne(a, like(a, 0)), like(a, NEXT_TO_0)))
     ratio = random_gamma_grad(a, x, n=1)
     nothing = or_(eq(x, like(x, 0)), eq(x, like(x, np.inf)))
     return mul(t, neg(_blocked(nothing, mul(ratio, gamma_density(a, x)))))

@@ -10,6 +10,7 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
+from funcgrad.ops.gamma import at_pole, gamma_reciprocal
 from funcgrad.scipy.special._table import inexact, real, title, unary, whole
 from funcgrad.trace.value import aval_of
 
@@ -155,8 +156,14 @@ def beta(a: Any, b: Any) -> Any:
     Array([ 0.08333333, -5.33333333], dtype=float64)
     """
     p, q = [as_value(v, title("beta")) for v in real("beta", a=a, b=b)]
+    both = ew.add(p, q)
+    # Gamma(p + q) alone infinite: B is 0 there, its slope is not
+    zero = ew.and_(at_pole(both), ew.not_(ew.or_(at_pole(p), at_pole(q))))
+    near = ew.mul(ew.mul(*[ew.gamma(ew.select_n(zero, like(v, 1), v)) for v in (p, q)]), gamma_reciprocal(ew.select_n(zero, like(p, 0), both)))
+    p, q = [ew.select_n(zero, v, like(v, 1)) for v in (p, q)]
     sign = ew.mul(ew.mul(_gammasgn(p), _gammasgn(q)), _gammasgn(ew.add(p, q)))
-    return ew.mul(ew.select_n(ew.ne(sign, sign), sign, like(sign, 1)), ew.exp(ew.betaln(p, q)))
+    value = ew.mul(ew.select_n(ew.ne(sign, sign), sign, like(sign, 1)), ew.exp(ew.betaln(p, q)))
+    return ew.select_n(zero, value, near)
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:

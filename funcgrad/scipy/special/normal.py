@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core.errors import UsageError, message
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
@@ -96,9 +98,11 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     if whole("log_ndtr", "series_order", series_order) < 1:
         raise UsageError(message(f"scipy.special.log_ndtr: got series_order={series_order}", "1 or more", "leave it out"))
     (v,) = real_values("log_ndtr", x=x)
-    left = ew.lt(v, like(v, -1))
-    far, near = ew.select_n(left, like(v, -1), v), ew.select_n(left, v, like(v, 0))
+    endless = ew.eq(v, like(v, -np.inf))
+    left = ew.and_(ew.lt(v, like(v, -1)), ew.not_(endless))
+    far, near = ew.select_n(left, like(v, -1), v), ew.select_n(ew.or_(left, endless), v, like(v, 0))
     # log of exp(-s^2) erfcx(s) / 2 with s = -x / sqrt(2)
     tail = ew.sub(ew.log(ew.mul(ew.erfcx(_scaled(far)), like(v, 0.5))), ew.mul(ew.square(far), like(v, 0.5)))
     body = ew.log1p(ew.mul(ew.erfc(ew.neg(_scaled(near))), like(v, -0.5)))
-    return ew.select_n(left, body, tail)
+    # at -inf of value -inf and slope inf
+    return ew.select_n(endless, ew.select_n(left, body, tail), ew.mul(ew.select_n(endless, like(v, 1), v), like(v, np.inf)))

@@ -102,7 +102,8 @@ def test_limits_of_derivatives():
     assert g(special.boxcox, 3.0, 0.0, k=1) == pytest.approx(np.log(3.0) ** 2 / 2)
     assert g(special.log_ndtr, -1e10) == pytest.approx(1e10, rel=1e-14)
     assert float(fg.grad(fg.grad(special.log_ndtr))(np.float64(-1e10))) == pytest.approx(-1.0, abs=1e-14)
-    assert g(special.log_ndtr, 50.0) == 0
+    assert g(special.log_ndtr, 50.0) == 0 and g(special.log_ndtr, -inf) == inf
+    assert g(lambda x: fnp.where(x > -inf, special.log_ndtr(x), 3 * x), -inf) == 3
     assert g(lambda x: special.gammainc(2.0, x), 0.0) == 0
 
 
@@ -208,3 +209,57 @@ def test_divergence_far_away():
     p, q = np.array([0.5, 0.0, 0.0, -1.0]), np.array([inf, inf, 2.0, 2.0])
     np.testing.assert_array_equal(np.asarray(special.kl_div(p, q)), scipy.special.kl_div(p, q))
     assert fg.grad(special.owens_t, 1)(np.float64(0.0), np.float64(1e300)) == 0
+
+
+def slope_and_next(f, *xs, k=0):
+    """The first and the second derivative by argument k."""
+    first = fg.grad(f, k)
+    return [float(w(*[np.float64(x) for x in xs])) for g in (first, fg.grad(first, k)) for w in (g, fg.jit(g))]
+
+
+@pytest.mark.parametrize("x", [0.01, 0.3, 1.0, 6.0, 40.0])
+def test_incomplete_gamma_functions_at_order_0(x):
+    """P(a, x) = 1 - a E1(x) + ... (DLMF 8.19.1 and 8.2.4)."""
+    with mp.workdps(40):
+        q = [float(v) for v in mp.taylor(lambda a: mp.gammainc(a, x) * mp.rgamma(a), mp.mpf(10) ** -25, 2)]
+    for f, sign in ((special.gammaincc, 1), (special.gammainc, -1)):
+        first, first_jit, second, second_jit = slope_and_next(f, 0.0, x)
+        assert first == pytest.approx(sign * scipy.special.exp1(x), rel=1e-8)
+        assert first_jit == pytest.approx(first, rel=1e-12)
+        assert second == pytest.approx(sign * 2 * q[2], rel=1e-3, abs=1e-8)
+        assert second_jit == pytest.approx(second, rel=1e-2, abs=1e-8)
+        assert float(fg.grad(f, 1)(np.float64(0), np.float64(x))) == 0
+
+
+@pytest.mark.parametrize("z, m", [(0, 1), (0, 2.5), (0, -2.5), (0, -1), (0, 3), (0, 0), (-3, 1.5), (-3, 5), (-3, 2), (-2, -2), (-4, 20)])
+def test_rising_factorials_from_poles(z, m):
+    with mp.workdps(40):
+        if m == int(m):  # a polynomial, or one over it
+            factors = [lambda s, k=k: s + k for k in range(m)] if m > 0 else [lambda s, k=k: 1 / (s - k) for k in range(1, 1 - m)]
+            f = lambda s: mp.fprod([g(s) for g in factors])
+        else:
+            f = lambda s: mp.gamma(s + m) * mp.rgamma(s)
+        want = [float(mp.diff(f, mp.mpf(z), n)) for n in (1, 1, 2, 2)]
+    np.testing.assert_allclose(slope_and_next(special.poch, z, m), want, rtol=1e-11, atol=1e-13)
+    if z + m > 0 or m != int(m):
+        assert float(fg.grad(special.poch, 1)(np.float64(z), np.float64(m))) == 0
+
+
+@pytest.mark.parametrize("a, b", [(0.1, -0.1), (0.3, -1.3), (-0.5, -2.5), (7.25, -7.25), (-1.75, 0.75)])
+def test_beta_functions_that_are_0(a, b):
+    assert special.beta(np.float64(a), np.float64(b)) == 0
+    with mp.workdps(40):
+        f = lambda x: mp.gamma(x) * mp.gamma(b) * mp.rgamma(x + b)
+        want = [float(mp.diff(f, mp.mpf(a), n)) for n in (1, 1, 2, 2)]
+    np.testing.assert_allclose(slope_and_next(special.beta, a, b), want, rtol=1e-11)
+    np.testing.assert_allclose(slope_and_next(special.beta, b, a, k=1), want, rtol=1e-11)
+
+
+@pytest.mark.parametrize("a, b", [(1, -2), (2, -2), (1, -5), (3, -3)])
+def test_logarithms_of_beta_functions_between_two_poles(a, b):
+    """Of whole a, B(a, b) goes on through b = -a, -a - 1, ...: Gamma(a) / (b (b + 1) ... (b + a - 1))."""
+    assert float(special.betaln(np.float64(a), np.float64(b))) == pytest.approx(scipy.special.betaln(a, b), rel=1e-14)
+    first = -sum(1 / (b + k) for k in range(a))
+    second = sum(1 / (b + k) ** 2 for k in range(a))
+    np.testing.assert_allclose(slope_and_next(special.betaln, a, b, k=1), [first, first, second, second], rtol=1e-12)
+    np.testing.assert_allclose(slope_and_next(special.betaln, b, a), [first, first, second, second], rtol=1e-12)
