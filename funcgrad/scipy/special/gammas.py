@@ -159,7 +159,8 @@ def beta(a: Any, b: Any) -> Any:
     both = ew.add(p, q)
     # Gamma(p + q) alone infinite: B is 0 there, its slope is not
     zero = ew.and_(at_pole(both), ew.not_(ew.or_(at_pole(p), at_pole(q))))
-    near = ew.mul(ew.mul(*[ew.gamma(ew.select_n(zero, like(v, 1), v)) for v in (p, q)]), gamma_reciprocal(ew.select_n(zero, like(p, 0), both)))
+    top = ew.mul(*[ew.gamma(ew.select_n(zero, like(v, 1), v)) for v in (p, q)])
+    near = ew.mul(top, gamma_reciprocal(ew.select_n(zero, like(p, 0), both)))
     p, q = [ew.select_n(zero, v, like(v, 1)) for v in (p, q)]
     sign = ew.mul(ew.mul(_gammasgn(p), _gammasgn(q)), _gammasgn(ew.add(p, q)))
     value = ew.mul(ew.select_n(ew.ne(sign, sign), sign, like(sign, 1)), ew.exp(ew.betaln(p, q)))
