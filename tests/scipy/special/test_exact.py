@@ -231,7 +231,9 @@ def test_incomplete_gamma_functions_at_order_0(x):
         assert float(fg.grad(f, 1)(np.float64(0), np.float64(x))) == 0
 
 
-@pytest.mark.parametrize("z, m", [(0, 1), (0, 2.5), (0, -2.5), (0, -1), (0, 3), (0, 0), (-3, 1.5), (-3, 5), (-3, 2), (-2, -2), (-4, 20)])
+@pytest.mark.parametrize(
+    "z, m", [(0, 1), (0, 2.5), (0, -2.5), (0, -1), (0, 3), (0, 0), (-3, 1.5), (-3, 5), (-3, 2), (-2, -2), (-4, 20)]
+)
 def test_rising_factorials_from_poles(z, m):
     with mp.workdps(40):
         if m == int(m):  # a polynomial, or one over it
