@@ -16,6 +16,7 @@ from funcgrad.bridge.device import CPU, Device
 from funcgrad.bridge.html import array_html
 from funcgrad.core import dtypes as dt
 from funcgrad.core import html
+from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DeletedArrayError, DtypeError, UsageError, message
 from funcgrad.trace.value import Value
@@ -309,7 +310,7 @@ def from_dlpack(x: Any, copy: bool | None = None) -> Array:
     """An Array on the memory of another library's array (through `__dlpack__`), or on a copy of it."""
     if not hasattr(x, "__dlpack__"):
         raise UsageError(message(f"from_dlpack: got {_describe(x)}", "an array with the method __dlpack__", "fnp.asarray(x)"))
-    return from_numpy(dlpack.imported(x), copy=bool(copy))
+    return from_numpy(dlpack.imported(x), copy=flag(copy, "fnp.from_dlpack", "copy"))
 
 
 def bytes_address(memory: bytes) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, UsageError, describe, message, too_large
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
 from funcgrad.trace.value import Value
 
@@ -24,7 +24,10 @@ def as_value(x: Any) -> Any:
         return x
     t = x.__class__
     if t in _PYTHON_SCALARS:
-        return from_numpy(np.asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
+        try:
+            return from_numpy(np.asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
+        except OverflowError:
+            raise too_large(x, dt.scalar_dtype(t)) from None
     if isinstance(x, (np.ndarray, np.generic)):
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(t)  # its mask would be lost

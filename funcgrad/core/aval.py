@@ -84,7 +84,10 @@ def literal_aval(value: Any) -> ShapedArray:
     t = value.__class__
     if t in _PYTHON_SCALARS:
         return shaped((), dtypes.scalar_dtype(t), t is not bool)
-    return shaped((), value.dtype)
+    try:
+        return shaped((), value.dtype)
+    except AttributeError:
+        raise dtypes.no_operand(value) from None
 
 
 def format_avals(avals: Any) -> str:

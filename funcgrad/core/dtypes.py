@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad.core.config import config
-from funcgrad.core.errors import message
+from funcgrad.core.errors import DtypeError, describe, message
 
 bool_ = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(t) for t in ("int8", "int16", "int32", "int64"))
@@ -123,6 +123,11 @@ def canonical(dtype: Any) -> np.dtype:
         raise TypeError(
             message(f"{dtype!r} is not a dtype", "one such as 'float32', fnp.int64 or bool", "x.dtype of an array")
         ) from None
+
+
+def no_operand(x: Any) -> DtypeError:
+    """The error of what an operator cannot take."""
+    return DtypeError(message(f"an operator got {describe(x)}", "arrays and numbers", "fnp.asarray(x)"))
 
 
 def _hashable(x: Any) -> bool:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.arguments import flag
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.image.kernels import ResizeMethod, method_of, weights
-from funcgrad.numpy._axes import axis_of, shape_of
+from funcgrad.numpy._axes import axis_of, shape_of, static_ints
 from funcgrad.numpy._precision import Precision, check_precision
 from funcgrad.numpy._promote import as_value, cast, inexact_dtype
 from funcgrad.ops.contract import dot_general
@@ -46,7 +47,11 @@ def _known(x: Any) -> Any:
 
 def _factors(given: Any, count: int, arg: str) -> list[Any]:
     """A number for each axis, known or traced."""
-    known = _known(given)
+    try:
+        known = _known(given)
+    except (TypeError, ValueError):
+        came = f"image.scale_and_translate: got {describe(given)} for {arg}"
+        raise UsageError(message(came, "real numbers, one for each of spatial_dims", f"check what {arg} is")) from None
     values: Any = known.reshape(-1) if known is not None else given
     shape = getattr(values, "shape", None)
     n = len(values) if isinstance(values, Sequence) else shape[0] if shape else 0
@@ -91,7 +96,8 @@ def scale_and_translate(
                 "'linear', or image.resize, which takes it",
             )
         )
-    axes = [axis_of(d, x.ndim, "image.scale_and_translate", "spatial_dims") for d in spatial_dims]
+    name, spatial_dims = "image.scale_and_translate", static_ints(spatial_dims, "image.scale_and_translate", "spatial_dims")
+    axes = [axis_of(d, x.ndim, name, "spatial_dims") for d in spatial_dims]
     if len(set(axes)) < len(axes) or any([extents[i] != n for i, n in enumerate(x.shape) if i not in axes]):
         raise ShapeError(
             message(
@@ -104,7 +110,15 @@ def scale_and_translate(
     x = cast(x, inexact_dtype(x.dtype))
     for axis, s, t in zip(axes, scales, moves, strict=True):
         fixed = not isinstance(s, Value) and not isinstance(t, Value)
-        w = weights(np if fixed else fnp, x.shape[axis], extents[axis], s, t, how, bool(antialias))
+        w = weights(
+            np if fixed else fnp,
+            x.shape[axis],
+            extents[axis],
+            s,
+            t,
+            how,
+            flag(antialias, "image.scale_and_translate", "antialias"),
+        )
         x = _along(x, axis, cast(as_value(w, "image.scale_and_translate"), x.dtype))
     return x
 
@@ -146,6 +160,6 @@ def resize(image: Any, shape: Any, method: Any, antialias: bool = True, precisio
         return fnp.zeros(extents, x.dtype)
     for axis in sorted(axes, key=lambda i: extents[i] / x.shape[i]):  # what shrinks goes first
         n, m = x.shape[axis], extents[axis]
-        w = weights(np, n, m, m / n, 0.0, how, bool(antialias))
+        w = weights(np, n, m, m / n, 0.0, how, flag(antialias, "image.resize", "antialias"))
         x = _along(x, axis, cast(as_value(w, "image.resize"), x.dtype))
     return x

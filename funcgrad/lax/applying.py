@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.bridge.flat import check_callable
+from funcgrad.core.arguments import flag
 from funcgrad.lax._elements import over_elements
 from funcgrad.lax.control import fori_loop
 from funcgrad.lax.scatter_gather import mode_word, numbers_of
@@ -40,7 +41,11 @@ def scatter_apply(
     check_callable("lax.scatter_apply", func)
     numbers = numbers_of(ops.ScatterDimensionNumbers, dimension_numbers, "lax.scatter_apply")
     how = mode_word("scatter_apply", mode)
-    params = {"dimension_numbers": numbers, "mode": how, "unique_indices": bool(unique_indices)}
+    params = {
+        "dimension_numbers": numbers,
+        "mode": how,
+        "unique_indices": flag(unique_indices, "lax.scatter_apply", "unique_indices"),
+    }
     ones = full(shape_of(update_shape, "lax.scatter_apply", "update_shape"), np.int32(1))
     counts = ops.scatter_add(full(x.shape, np.int32(0)), i, ones, **params)
     reading = "clip" if how in ("fill", "drop") else how  # what is out of range is read somewhere and not written

@@ -13,10 +13,11 @@ from funcgrad import numpy as fnp
 from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.flat import FlatFunction, as_value, as_values, check_callable, function_name
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, describe, message
-from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves, tree_leaves_with_path, tree_map, tree_unflatten
+from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
@@ -26,6 +27,7 @@ from funcgrad.numpy._promote import as_value as operand_as_value
 from funcgrad.ops.convert import convert_element_type
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.stage import stage
+from funcgrad.trace.value import Value
 from funcgrad.transforms.cond import cond as cond_op
 from funcgrad.transforms.cond import with_common_inputs
 from funcgrad.transforms.jvp import current_apply
@@ -193,6 +195,8 @@ def _length(xs: Any, values: list[Any], length: int | None) -> int:
 
 
 def _unroll(unroll: Any, n: int) -> int:
+    if isinstance(unroll, (Value, np.ndarray)):
+        raise UsageError(message(f"scan: got {describe(unroll)} for unroll", "a positive int, or a bool", "unroll=4"))
     if unroll is True or (isinstance(unroll, int) and unroll > max(n, 1)):
         return max(n, 1)
     if unroll is False or unroll == 0:
@@ -547,7 +551,11 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
 
     def combine(left: list[Any], right: list[Any]) -> list[Any]:
         out = fn(tree_unflatten(tree, left), tree_unflatten(tree, right))
-        return as_values("associative_scan", tree_leaves(out), out)
+        leaves, made = tree_flatten(out)
+        if made != tree:
+            came = f"associative_scan: {function_name(fn)} returned {made} for elements {tree}"
+            raise TreeError(message(came, "the structure of an element", "return the same"))
+        return as_values("associative_scan", leaves, out)
 
     def running(xs: list[Any]) -> list[Any]:
         n = xs[0].aval.shape[axes[0]]
@@ -563,7 +571,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
         whole = [fnp.concatenate([f, e], axis=a) for f, e, a in zip(first, at_even, axes, strict=True)] if n > 2 else first
         return [_interleave(e, o, a) for e, o, a in zip(whole, at_odd, axes, strict=True)]
 
-    if reverse:
+    if flag(reverse, "lax.associative_scan", "reverse"):
         values = [fnp.flip(x, a) for x, a in zip(values, axes, strict=True)]
     outs = running(values)
     if reverse:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.lax._table import strict, value
 from funcgrad.lax.folds import padding_of
@@ -259,7 +260,7 @@ def conv_transpose(
         pads = _pairs(name, padding, spans, spans, steps)
         if use_consistent_padding:
             pads = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(spans, pads, strict=True)]
-    if transpose_kernel:
+    if flag(transpose_kernel, "lax.conv_transpose", "transpose_kernel"):
         y = rev(y, dimensions=tuple(sorted(numbers.rhs_spec[2:])))
         numbers = numbers._replace(rhs_spec=(numbers.rhs_spec[1], numbers.rhs_spec[0], *numbers.rhs_spec[2:]))
     return conv_general_dilated(

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.bridge.array import from_numpy
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import UsageError, message
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
@@ -95,7 +96,7 @@ def checkpointed(every: Any, way: Way) -> Way:
     computes what is in between again."""
     if every is None or every is False:
         return way
-    if every != "sqrt" and (not isinstance(every, int) or every is True or every < 1):
+    if not among(every, ("sqrt",)) and (not isinstance(every, int) or every is True or every < 1):
         raise UsageError(
             message(f"scan: got checkpoint={every!r}", "a positive number of steps, or 'sqrt'", "scan(..., checkpoint='sqrt')")
         )
@@ -118,7 +119,7 @@ def _taken_apart(s: Steps, args: tuple[Any, ...]) -> Steps:
 
 def reported(progress: Any, way: Way) -> Way:
     """A bar on stderr, once for some hundredth of the steps; `progress` may be its label."""
-    if not progress:
+    if not flag(progress, "lax.scan", "progress"):
         return way
     if not isinstance(progress, (bool, str)):
         raise UsageError(message(f"scan: got progress={progress!r}", "True, or a label for the bar", "scan(..., progress=True)"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, function_name
+from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import ShapeError, TreeError, UsageError, message
 from funcgrad.core.pytree import PyTreeDef, tree_flatten, tree_unflatten
@@ -63,7 +64,7 @@ def _check_same(name: str, fun: Any, what: str, jaxpr: Jaxpr, out_tree: PyTreeDe
 
 def _with_aux(name: str, method: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     """The method as one that returns (x, aux)."""
-    if not has_aux:
+    if not flag(has_aux, name, "has_aux"):
         return lambda f, x: (method(f, x), None)
 
     def pair(f: Any, x: Any) -> Any:

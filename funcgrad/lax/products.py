@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, message
 from funcgrad.lax._table import no_sharding, sequence, strict, value
 from funcgrad.numpy import structure as fshape
@@ -117,7 +118,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     out = _sort.sort(
         *xs,
         dimension=axis_of(dimension, xs[0].ndim, "lax.sort", "dimension"),
-        is_stable=bool(is_stable),
+        is_stable=flag(is_stable, "lax.sort", "is_stable"),
         num_keys=static_int(num_keys, "lax.sort", "num_keys"),
     )
     return tuple(out) if many else out[0]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.lax._table import no_sharding, value
 from funcgrad.numpy._axes import axes_of, axis_of, static_ints
 from funcgrad.numpy._complex_order import extremum
@@ -119,7 +120,7 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
 
 def _running(name: str, op: Any, x: Any, axis: int, reverse: bool) -> Any:
     v = value(name, x)
-    return op(v, axis=axis_of(axis, v.ndim, f"lax.{name}"), reverse=bool(reverse))
+    return op(v, axis=axis_of(axis, v.ndim, f"lax.{name}"), reverse=flag(reverse, f"lax.{name}", "reverse"))
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

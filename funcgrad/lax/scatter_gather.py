@@ -8,6 +8,7 @@ drops scattered updates ("drop").
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import UsageError, describe, message
 from funcgrad.lax._table import named
 from funcgrad.numpy._axes import static_ints
@@ -86,7 +87,7 @@ def _scatter(
             u if change is None else change(u),
             dimension_numbers=numbers_of(ops.ScatterDimensionNumbers, dimension_numbers, f"lax.{name}"),
             mode=mode_word(name, mode),
-            unique_indices=bool(unique_indices),
+            unique_indices=flag(unique_indices, f"lax.{name}", "unique_indices"),
         )
 
     about = """

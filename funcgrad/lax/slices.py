@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.lax._table import sequence, strict, value
 from funcgrad.numpy import structure as fshape
@@ -75,7 +76,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
             message(f"lax.index_in_dim: got index {k} for axis {i} with size {n}", f"{-n} to {n - 1}", "check x.shape")
         )
     out = slice_in_dim(x, k % n, k % n + 1, axis=i)
-    return out if keepdims else fshape.squeeze(out, i)
+    return out if flag(keepdims, "lax.index_in_dim", "keepdims") else fshape.squeeze(out, i)
 
 
 def index_take(src: Any, idxs: Any, axes: Any) -> Any:
@@ -184,7 +185,7 @@ def dynamic_index_in_dim(
     Array([13], dtype=int64)
     """
     out = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
-    return out if keepdims else fshape.squeeze(out, axis)
+    return out if flag(keepdims, "lax.dynamic_index_in_dim", "keepdims") else fshape.squeeze(out, axis)
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Any = True) -> Any:

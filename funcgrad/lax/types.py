@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._axes import pairs_of, static_ints
 from funcgrad.numpy._precision import Precision
 from funcgrad.ops.convolution import ConvDimensionNumbers
 from funcgrad.ops.index import GatherDimensionNumbers, ScatterDimensionNumbers
@@ -89,6 +90,7 @@ class RaggedDotDimensionNumbers:
 
     def __post_init__(self) -> None:
         store = object.__setattr__
-        store(self, "dot_dimension_numbers", tuple([tuple(map(tuple, t)) for t in self.dot_dimension_numbers]))
-        store(self, "lhs_ragged_dimensions", tuple(self.lhs_ragged_dimensions))
-        store(self, "rhs_group_dimensions", tuple(self.rhs_group_dimensions))
+        name = "lax.RaggedDotDimensionNumbers"
+        store(self, "dot_dimension_numbers", pairs_of(self.dot_dimension_numbers, name))
+        for arg in ("lhs_ragged_dimensions", "rhs_group_dimensions"):
+            store(self, arg, static_ints(getattr(self, arg), name, arg))

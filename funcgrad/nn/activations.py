@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.numpy._axes import axis_of
 from funcgrad.numpy._promote import as_value, binary, common_inexact, operand
@@ -165,7 +166,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """
     v = real_float(x, "gelu")
     half = like(v, 0.5)
-    if approximate:
+    if flag(approximate, "nn.gelu", "approximate"):
         cubed = ew.mul(ew.square(v), v)
         inner = ew.mul(like(v, math.sqrt(2 / math.pi)), ew.add(v, ew.mul(like(v, 0.044715), cubed)))
         return ew.mul(v, ew.mul(half, ew.add(ew.tanh(inner), like(v, 1))))

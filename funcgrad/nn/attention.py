@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.nn.normalize import logsumexp, softmax
-from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._axes import fitting, static_ints
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.numpy.compare import logical_and
 from funcgrad.numpy.einstein import einsum
@@ -53,7 +54,8 @@ def _check(query: Value, key: Value, value: Value) -> None:
 
 
 def _window(size: Any) -> tuple[int, int]:
-    pair = (size, size) if isinstance(size, (int, np.integer)) else tuple(size)
+    pair = static_ints(size, "nn.dot_product_attention", "local_window_size")
+    pair = pair * 2 if isinstance(size, (int, np.integer)) else pair
     if len(pair) != 2:
         raise UsageError(
             message(
@@ -62,7 +64,7 @@ def _window(size: Any) -> tuple[int, int]:
                 "local_window_size=(3, 0)",
             )
         )
-    left, right = [static_int(n, "nn.dot_product_attention", "local_window_size") for n in pair]
+    left, right = [fitting(n, "nn.dot_product_attention", "local_window_size") for n in pair]
     return left, right
 
 
@@ -111,7 +113,7 @@ def _combined_mask(
         parts.append(_grouped(m, groups, heads))
     shape = (1, 1, 1, t, s)
     rows, columns = iota(dtype=dt.int64, shape=shape, dimension=3), iota(dtype=dt.int64, shape=shape, dimension=4)
-    if is_causal:
+    if flag(is_causal, "nn.dot_product_attention", "is_causal"):
         parts.append(ew.ge(rows, columns))
     if window is not None:
         left, right = _window(window)
@@ -151,7 +153,7 @@ def dot_product_attention(
            [1., 2.],
            [2., 3.]], dtype=float32)
     """
-    if implementation not in (None, "xla"):
+    if not among(implementation, (None, "xla")):
         raise UsageError(
             message(f"nn.dot_product_attention: got implementation={implementation!r}", "None or 'xla'", "leave it out")
         )
@@ -173,7 +175,7 @@ def dot_product_attention(
     weights = cast(softmax(logits, -1, where=allowed), k.dtype)
     out = einsum("bkgts,bskh->btkgh", weights, v)
     out = reshape(out, (*shape[:-1], v.shape[3]))
-    if not return_residual:
+    if not flag(return_residual, "nn.dot_product_attention", "return_residual"):
         return out
     residual = cast(ew.stop_gradient(logsumexp(logits, -1, where=allowed)), k.dtype)
     return out, reshape(moveaxis(residual, -1, 1), shape[:-1])

@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad import random
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, shape_of
 from funcgrad.numpy.elementwise import multiply, sqrt
@@ -166,7 +167,7 @@ def variance_scaling(
     >>> init(random.key(0), (400, 100)).std().round(3)  # 1 / sqrt(400)
     Array(0.05, dtype=float32)
     """
-    if mode not in ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"):
+    if not among(mode, ("fan_in", "fan_out", "fan_avg", "fan_geo_avg")):
         raise UsageError(
             message(
                 f"nn.initializers.variance_scaling: got mode={mode!r}",
@@ -174,7 +175,7 @@ def variance_scaling(
                 "mode='fan_in'",
             )
         )
-    if distribution not in ("uniform", "normal", "truncated_normal"):
+    if not among(distribution, ("uniform", "normal", "truncated_normal")):
         raise UsageError(
             message(
                 f"nn.initializers.variance_scaling: got distribution={distribution!r}",

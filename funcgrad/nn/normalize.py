@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.nn.activations import inexact, real_float
 from funcgrad.numpy._axes import axes_of, axis_of, extent
@@ -131,7 +132,7 @@ def logsumexp(
         powers = masked(powers, mask, like(powers, 0))
     total = keep(reduce_sum(powers, axes=axes), v, axes, True) if axes else powers
     sign = ew.sign(total)
-    magnitude = ew.abs(total) if return_sign else total
+    magnitude = ew.abs(total) if flag(return_sign, "nn.logsumexp", "return_sign") else total
     # log at 0 is -inf with a gradient of inf * 0; the choice keeps the gradient at 0.
     nothing = ew.eq(total, like(total, 0))
     out = ew.log(ew.select_n(nothing, magnitude, like(magnitude, 1)))
@@ -140,7 +141,7 @@ def logsumexp(
         # Where an element is inf, the sum is that element, and takes its gradient.
         largest = keep(reduce_max(real, axes=axes), real, axes, True) if axes else real
         out = ew.select_n(ew.eq(largest, like(largest, np.inf)), out, largest)
-    if not keepdims and axes:
+    if not flag(keepdims, "nn.logsumexp", "keepdims") and axes:
         out, sign = [squeeze(y, dimensions=axes) for y in (out, sign)]
     return (out, sign) if return_sign else out
 
@@ -190,7 +191,7 @@ def standardize(
     >>> nn.standardize(np.array([1.0, 2.0, 3.0]), mean=2.0, variance=4.0, epsilon=0.0)
     Array([-0.5,  0. ,  0.5], dtype=float64)
     """
-    if algorithm not in ("fast", "stable"):
+    if not among(algorithm, ("fast", "stable")):
         raise UsageError(message(f"nn.standardize: got algorithm={algorithm!r}", "'fast' or 'stable'", "algorithm='stable'"))
     v = as_value(inexact(x, "standardize"), "nn.standardize", "x")
     axes = axes_of(axis, v.ndim, "nn.standardize")

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, pairs_of
 from funcgrad.numpy._promote import as_value, cast
@@ -105,16 +106,16 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockS
     >>> nn.get_scaled_dot_general_config("mxfp8").block_size
     32
     """
-    if mode == "mxfp8" and global_scale is None:
+    if among(mode, ("mxfp8",)) and global_scale is None:
         return BlockScaleConfig("mxfp8", 32, E4M3, E8M0)
-    if mode == "nvfp4":
+    if among(mode, ("nvfp4",)):
         given = fnp.ones((1,), np.float32) if global_scale is None else _value(_CONFIG, global_scale, "global_scale")
         if given.size != 1:
             raise ShapeError(message(f"nn.{_CONFIG}: got global_scale {given.aval.str_short()}", "one element", "scale.max()"))
         return BlockScaleConfig("nvfp4", 16, E2M1, E4M3, cast(given, dt.float32))
     raise UsageError(
         message(
-            f"nn.{_CONFIG}: got mode={mode!r}" + (" with a global_scale" if mode == "mxfp8" else ""),
+            f"nn.{_CONFIG}: got mode={mode!r}" + (" with a global_scale" if among(mode, ("mxfp8",)) else ""),
             "'mxfp8', or 'nvfp4', which alone takes a global_scale",
             f"nn.{_CONFIG}('mxfp8')",
         )
@@ -225,7 +226,7 @@ def scaled_dot_general(
     if configs is None:
         wide = dt.promote_dtypes(x.dtype, y.dtype)
         return dot_general(cast(x, wide), cast(y, wide), dimension_numbers=numbers, preferred_element_type=target)
-    chosen = list(configs)
+    chosen = list(configs) if isinstance(configs, (list, tuple)) else []
     if len(chosen) != 3 or not all([isinstance(c, BlockScaleConfig) for c in chosen]):
         raise UsageError(
             message(

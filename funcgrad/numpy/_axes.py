@@ -4,12 +4,12 @@ Everything that must be known while tracing comes through here, so that a traced
 """
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, describe, message
+from funcgrad.core.errors import ConcretizationTypeError, DtypeError, FuncgradError, ShapeError, UsageError, describe, message
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
@@ -79,7 +79,43 @@ def static_array(x: Any, name: str, arg: str) -> np.ndarray:
         if known is None:
             raise ConcretizationTypeError(x, f"{title(name)} needs the numbers of {arg} while tracing")
         x = known
-    return np.asarray(x)
+    return host_array(x, name, arg)
+
+
+def host_array(x: Any, name: str, arg: str) -> np.ndarray:
+    """np.asarray of a list or whatever else was given; the error of a ragged one names the argument."""
+    try:
+        return np.asarray(x)
+    except FuncgradError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        came = f"{title(name)}: got {arg} of which NumPy makes no array: {error}"
+        allowed = "numbers, and sequences of them in which all rows are of one length"
+        raise UsageError(message(came, allowed, f"check what {arg} is")) from None
+
+
+def listed(x: Any, name: str, arg: str) -> Any:
+    """Lists and tuples as an ndarray, anything else as it is."""
+    return host_array(x, name, arg) if isinstance(x, (list, tuple)) else x
+
+
+def asked_of_numpy(name: str, allowed: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function answers; what it has against the arguments is told with its name and with what is allowed."""
+    try:
+        return f(*args, **kwargs)
+    except FuncgradError:
+        raise
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        kind = UsageError if isinstance(error, ValueError) else DtypeError
+        raise kind(message(f"{title(name)}: {error}", allowed, f"help({title(name)})")) from None
+
+
+def steps(n: Any, name: str, arg: str, most: int = 10_000) -> int:
+    """A count of steps that a program writes out one after the other: from 0 to `most`."""
+    count = static_int(n, name, arg)
+    if not 0 <= count <= most:
+        raise UsageError(message(f"{title(name)}: got {arg}={count}", f"0 to {most}: each is written out", f"{arg}=1"))
+    return count
 
 
 def extent(n: Any, name: str, arg: str) -> int:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import static_int, static_ints
 from funcgrad.numpy._factor import matrices, svd
@@ -91,7 +92,7 @@ def slogdet(a: Any, *, method: Any = None) -> Any:
     >>> fnp.linalg.slogdet(1e20 * fnp.eye(3))
     SlogdetResult(sign=Array(1., dtype=float32), logabsdet=Array(138.1551, dtype=float32))
     """
-    if method not in (None, "lu", "qr"):
+    if not among(method, (None, "lu", "qr")):
         raise UsageError(message(f"fnp.linalg.slogdet: got method={method!r}", "None, 'lu', 'qr'", "method=None"))
     return SlogdetResult(*ops.slogdet(matrices(a, "linalg.slogdet", square=True)))
 
@@ -123,6 +124,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     """
     if rtol is not None and rcond is not None:
         raise UsageError(message("fnp.linalg.pinv: got rtol and rcond", "one of them: they mean the same", "rtol=1e-6"))
+    hermitian = flag(hermitian, "fnp.linalg.pinv", "hermitian")
     x = matrices(a, "linalg.pinv", square=hermitian)
     u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
     keep = _kept(s, _cutoff(rcond if rtol is None else rtol, x.shape, s.dtype, 10, "linalg.pinv"))
@@ -183,7 +185,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tu
     difference = ew.sub(y, mx.mm(x, out))
     squares = ew.square(ew.abs(difference)) if difference.dtype in dt.COMPLEXES else ew.square(difference)
     residuals = sum_(squares, 0)
-    if numpy_resid and (x.shape[0] <= x.shape[1] or static_int(rank, "linalg.lstsq", "rank") < x.shape[1]):
+    if flag(numpy_resid, "fnp.linalg.lstsq", "numpy_resid") and (
+        x.shape[0] <= x.shape[1] or static_int(rank, "linalg.lstsq", "rank") < x.shape[1]
+    ):
         residuals = residuals[:0]
     elif vector and not numpy_resid:
         residuals = squeeze(residuals, dimensions=(0,))

@@ -7,6 +7,7 @@ decompositions with repeated values are finite for what does not depend on the c
 
 from typing import Any, NamedTuple
 
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import static_ints, title
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
@@ -74,9 +75,15 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
            [1., 2.]], dtype=float32)
     """
     x = matrices(a, "linalg.cholesky", square=True)
-    x = symmetrized(x) if symmetrize_input else mx.h(x) if upper else x
+    x = (
+        symmetrized(x)
+        if flag(symmetrize_input, "fnp.linalg.cholesky", "symmetrize_input")
+        else mx.h(x)
+        if flag(upper, "fnp.linalg.cholesky", "upper")
+        else x
+    )
     out = ops.cholesky(x)
-    return mx.h(out) if upper else out
+    return mx.h(out) if flag(upper, "fnp.linalg.cholesky", "upper") else out
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -94,7 +101,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
            [0. , 0.4]], dtype=float32)
     """
     x = matrices(a, "linalg.qr")
-    if mode not in ("reduced", "complete", "r", "full"):
+    if not among(mode, ("reduced", "complete", "r", "full")):
         raise UsageError(message(f"fnp.linalg.qr: got mode={mode!r}", "'reduced', 'complete', 'r'", "mode='reduced'"))
     q, r = ops.qr(x, full_matrices=mode in ("complete", "full"))
     return r if mode == "r" else QRResult(q, r)
@@ -110,13 +117,18 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     >>> u.shape, s, vh.shape
     ((3, 2), Array([3., 2.], dtype=float32), (2, 2))
     """
+    hermitian = flag(hermitian, "fnp.linalg.svd", "hermitian")
     x = matrices(a, "linalg.svd", square=hermitian)
     if subset_by_index is not None and full_matrices and compute_uv and x.shape[-1] != x.shape[-2]:
         raise UsageError(
             message("fnp.linalg.svd: got subset_by_index and full_matrices=True", "one of the two", "full_matrices=False")
         )
     if not hermitian:
-        out = ops.svd(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv))
+        out = ops.svd(
+            x,
+            full_matrices=flag(full_matrices, "fnp.linalg.svd", "full_matrices"),
+            compute_uv=flag(compute_uv, "fnp.linalg.svd", "compute_uv"),
+        )
     else:
         w, v = ops.eigh(symmetrized(x), compute_v=True)
         size = ew.abs(w)
@@ -152,7 +164,7 @@ def svdvals(x: Any, /) -> Any:
 
 
 def _lower(UPLO: Any, name: str) -> bool:
-    if UPLO not in (None, "L", "U", "l", "u"):
+    if not among(UPLO, (None, "L", "U", "l", "u")):
         raise UsageError(message(f"fnp.{name}: got UPLO={UPLO!r}", "'L' or 'U'", "UPLO='L'"))
     return UPLO not in ("U", "u")
 
@@ -160,7 +172,7 @@ def _lower(UPLO: Any, name: str) -> bool:
 def _hermitian(a: Any, UPLO: Any, symmetrize_input: bool, name: str) -> Any:
     x = matrices(a, name, square=True)
     lower = _lower(UPLO, name)
-    return symmetrized(x) if symmetrize_input else x if lower else mx.h(x)
+    return symmetrized(x) if flag(symmetrize_input, f"fnp.{name}", "symmetrize_input") else x if lower else mx.h(x)
 
 
 def eigh(a: Any, UPLO: Any = None, symmetrize_input: bool = True) -> Any:

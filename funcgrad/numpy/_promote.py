@@ -16,7 +16,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.config import config
-from funcgrad.core.errors import DtypeError, ShapeError, describe, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import title
 from funcgrad.ops.convert import convert_element_type, convert_numpy
 from funcgrad.ops.shape import broadcast_in_dim
@@ -129,9 +129,17 @@ def _literal(x: Any, dtype: np.dtype) -> Any:
                 "convert the array first, for example with x.astype('int64')",
             )
         ) from None
+    except ValueError:  # NaN
+        raise UsageError(
+            message(f"the Python number {x} was to become {dtype}", "numbers that the dtype has", "a floating dtype")
+        ) from None
     except TypeError:  # a complex number for a real dtype
         raise DtypeError(
-            message(f"the Python number {x} was to become {dtype}", "real numbers", "x.real, or a complex dtype")
+            message(
+                f"the Python number {x} was to become {dtype}",
+                "numbers that the dtype has",
+                "x.real, fnp.asarray(x).astype(dtype)",
+            )
         ) from None
 
 

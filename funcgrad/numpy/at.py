@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.numpy._promote import broadcast_shapes_of, broadcast_value, cast, operand
 from funcgrad.numpy.arithmetic import power
@@ -159,7 +160,14 @@ class Ref:
         y = squeeze(y, dimensions=where.squeezed) if where.squeezed else y
         y = rev(y, dimensions=where.reversed) if where.reversed else y
         numbers = ScatterDimensionNumbers(where.windows, where.inserted, where.named)
-        return op(x, where.indices, y, dimension_numbers=numbers, mode=where.mode, unique_indices=bool(unique_indices))
+        return op(
+            x,
+            where.indices,
+            y,
+            dimension_numbers=numbers,
+            mode=where.mode,
+            unique_indices=flag(unique_indices, "", "unique_indices"),
+        )
 
 
 def _fitted(y: Any, shape: tuple[int, ...], name: str) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError
 from funcgrad.numpy._promote import as_value, binary, cast, operand, unify
 from funcgrad.numpy.compare import equal, isfinite, isnan
@@ -35,7 +36,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
     limit = binary(ew.add, binary(ew.mul, size, rtol, "isclose"), atol, "isclose")
     distance = ew.abs(ew.sub(x, y))
     close = ew.or_(ew.and_(binary(ew.le, distance, limit, "isclose"), ew.and_(isfinite(x), isfinite(y))), same)
-    return ew.or_(close, ew.and_(isnan(x), isnan(y))) if equal_nan else close
+    return ew.or_(close, ew.and_(isnan(x), isnan(y))) if flag(equal_nan, "fnp.isclose", "equal_nan") else close
 
 
 def _all(x: Any) -> Any:
@@ -67,7 +68,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if aval_of(x).shape != aval_of(y).shape:
         return from_numpy(np.False_)
     same = as_value(equal(x, y), "array_equal")
-    return _all(ew.or_(same, ew.and_(isnan(x), isnan(y))) if equal_nan else same)
+    return _all(ew.or_(same, ew.and_(isnan(x), isnan(y))) if flag(equal_nan, "fnp.array_equal", "equal_nan") else same)
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:

@@ -12,8 +12,9 @@ from funcgrad.bridge.array import from_dlpack as _from_dlpack
 from funcgrad.bridge.array import from_numpy
 from funcgrad.bridge.device import CPU
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._axes import asked_of_numpy, static_int
 from funcgrad.numpy._promote import (
     as_value,
     cast,
@@ -33,7 +34,7 @@ __all__ = [
 
 
 def check_device(name: str, device: Any) -> None:
-    if device is not None and device != CPU and str(device) not in ("cpu", "cpu:0"):
+    if device is not None and not among(device, (CPU,)) and str(device) not in ("cpu", "cpu:0"):
         raise UsageError(message(f"fnp.{name}: got device={device!r}", f"None or {CPU!r}", "leave device out"))
 
 
@@ -169,7 +170,7 @@ def array(
                 f"fnp.array: got {len(args) + 2} positional arguments", "object and dtype by position", "the others by keyword"
             )
         )
-    if order not in (None, "K", "C", "A"):
+    if not among(order, (None, "K", "C", "A")):
         raise UsageError(
             message(f"fnp.array: got order={order!r}", "'K', 'C', 'A' or None: arrays have one layout", "leave order out")
         )
@@ -317,4 +318,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> fnp.frombuffer(b"\\x01\\x02\\x03\\x04", dtype=fnp.uint8, count=2, offset=1)
     Array([2, 3], dtype=uint8)
     """
-    return from_numpy(np.frombuffer(buffer, np.float64 if dtype is float else dt.canonical(dtype), count, offset))
+    kind = np.float64 if dtype is float else dt.canonical(dtype)
+    n, start = static_int(count, "frombuffer", "count"), static_int(offset, "frombuffer", "offset")
+    allowed = "a bytes-like object that holds a whole number of elements from offset on, and as many as count says (-1: all)"
+    return from_numpy(asked_of_numpy("frombuffer", allowed, np.frombuffer, buffer, kind, n, start))

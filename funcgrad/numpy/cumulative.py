@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int
 from funcgrad.numpy._promote import (
@@ -74,7 +75,7 @@ def _cumulative(name: str, f: Callable[..., Any], start: int, x: Any, axis: Any,
         axis = 0
     v = expand_dims(v, 0) if v.ndim == 0 else v
     out = f(v, axis, dtype)
-    if not include_initial:
+    if not flag(include_initial, f"fnp.{name}", "include_initial"):
         return out
     i = axis_of(axis, out.ndim, name)
     first = full(tuple([1 if k == i else n for k, n in enumerate(out.shape)]), out.dtype.type(start))
@@ -138,9 +139,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if parts[0] is not None or parts[1] is not None:
         x = concatenate([p for p in (parts[0], x, parts[1]) if p is not None], i)
     step = not_equal if x.dtype == dt.bool_ else subtract
-    for _ in range(times):
+    for _ in range(min(times, x.shape[i])):  # nothing is left after so many
         m = x.shape[i]
-        x = step(cut(x, i, min(1, m), m), cut(x, i, 0, max(0, m - 1)))
+        x = step(cut(x, i, 1, m), cut(x, i, 0, m - 1))
     return x
 
 
@@ -175,7 +176,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = None) ->
     >>> fnp.gradient(fnp.array([0.0, 1.0, 9.0]), fnp.array([0.0, 1.0, 3.0]))
     Array([1., 2., 4.], dtype=float32)
     """
-    if edge_order not in (None, 1, 2):
+    if not among(edge_order, (None, 1, 2)):
         raise UsageError(message(f"fnp.gradient: got edge_order={edge_order}", "1, 2 or None", "leave edge_order out"))
     x = common_inexact(as_value(f, "gradient", "f"))[0]
     axes = axes_of(axis, x.ndim, "gradient")

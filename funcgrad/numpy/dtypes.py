@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, message
+from funcgrad.core.arguments import among
+from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.numpy._promote import operand
 from funcgrad.numpy.scalar_types import ScalarType
 from funcgrad.trace.value import Value, aval_of
@@ -166,7 +167,12 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
     >>> fnp.can_cast(fnp.int8, fnp.int32), fnp.can_cast(fnp.int32, fnp.int8)
     (True, False)
     """
+    if not among(casting, _CASTINGS):
+        raise UsageError(message(f"fnp.can_cast: got casting={casting!r}", ", ".join(map(repr, _CASTINGS)), "casting='safe'"))
     return np.can_cast(_as_dtype(from_), _as_dtype(to), casting=casting)  # type: ignore[arg-type]
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 # NumPy places ml_dtypes' types outside its hierarchy.
@@ -199,7 +205,7 @@ def _kind_or_dtype(x: Any) -> Any:
     if isinstance(x, builtins.type) and issubclass(x, np.generic):
         # An abstract kind stays one; np.float32 becomes its dtype.
         return x if x.__subclasses__() and x not in (np.float64,) and x is not np.bool_ else np.dtype(x)
-    if x in (int, float, complex, bool):
+    if among(x, (int, float, complex, bool)):
         return np.dtype(x)
     return _as_dtype(x)
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import axis_of, static_array
 from funcgrad.numpy._promote import (
@@ -26,7 +27,7 @@ __all__ = [
 
 
 def _not_in_place(name: str, inplace: Any) -> None:
-    if inplace:
+    if flag(inplace, f"fnp.{name}", "inplace"):
         raise UsageError(
             message(
                 f"fnp.{name}: got inplace=True",
@@ -90,7 +91,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
             message(f"fnp.fill_diagonal: got {x.aval.str_short()}", "a matrix, or more axes of one extent", "x.at[i, i].set(v)")
         )
     step = x.shape[1] + 1 if x.ndim == 2 else sum([x.shape[0] ** k for k in range(x.ndim)])
-    end = x.size if wrap or x.ndim > 2 else min(x.shape[1] ** 2, x.size)
+    end = x.size if flag(wrap, "fnp.fill_diagonal", "wrap") or x.ndim > 2 else min(x.shape[1] ** 2, x.size)
     values = ravel(value_in(val, x.dtype, "fill_diagonal", "val"))
     places = np.arange(0, end, step)
     values = values if values.size == 1 else values[np.arange(places.size) % values.size]  # type: ignore[index]

@@ -7,6 +7,7 @@ before the product; what is left of two operands is one batched matrix product.
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy._precision import check_precision
@@ -96,12 +97,26 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     return ["einsum_path", *path], str(info)
 
 
+_STRATEGIES = (
+    "auto", "auto-hq", "optimal", "branch-all", "branch-2", "branch-1", "greedy", "eager", "opportunistic", "dp",
+    "dynamic-programming", "random-greedy", "random-greedy-128",
+)  # fmt: skip
+
+
 def _optimize(optimize: Any, count: int) -> Any:
     """The argument as opt_einsum takes it, for so many operands; False is the two first of them each time."""
     if optimize is False:
         return [(0, 1)] + [(0, i) for i in range(count - 2, 0, -1)] if count > 1 else [(0,)]
     if optimize is True:
         return "optimal"
+    if not (among(optimize, _STRATEGIES) or isinstance(optimize, (list, tuple)) or callable(optimize)):
+        raise UsageError(
+            message(
+                f"fnp.einsum: got optimize={optimize!r}",
+                f"a bool, a path (a list of tuples of places), or {', '.join(map(repr, _STRATEGIES))}",
+                "optimize='auto'",
+            )
+        )
     given = isinstance(optimize, (list, tuple)) and optimize
     return [tuple(p) for p in optimize if not isinstance(p, str)] if given else optimize
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, cast, common_inexact, operand, value_in
@@ -49,7 +50,7 @@ def _inexact(a: Any, name: str) -> Any:
 
 def _scale(norm: Any, inverse: bool, count: int, name: str) -> float:
     """What the operator's result is multiplied by; the operator itself does "backward"."""
-    if norm not in (None, "backward", "ortho", "forward"):
+    if not among(norm, (None, "backward", "ortho", "forward")):
         raise UsageError(message(f"fnp.fft.{name}: got norm={norm!r}", "None, 'backward', 'ortho', 'forward'", "norm='ortho'"))
     if norm in (None, "backward"):
         return 1.0

@@ -20,8 +20,9 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import DtypeError, UsageError, message
-from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._axes import asked_of_numpy, axis_of, extent, host_array, static_int
 from funcgrad.numpy._promote import as_value
 from funcgrad.numpy.reductions import as_bool
 from funcgrad.numpy.structure import cut, expand_dims, moveaxis, ravel, reshape
@@ -39,6 +40,9 @@ __all__ = [
 get_printoptions, set_printoptions, printoptions = np.get_printoptions, np.set_printoptions, np.printoptions
 
 
+_FILE = "the name of a file, or an open file"
+
+
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     """Write an array to a .npy file (a name or an open file), as np.save does. allow_pickle: for NumPy's object arrays.
 
@@ -48,7 +52,8 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     >>> np.load(io.BytesIO(file.getvalue()))
     array([0, 1, 2])
     """
-    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+    x = host_array(arr, "save", "arr")
+    asked_of_numpy("save", _FILE, np.save, file, x, allow_pickle=flag(allow_pickle, "fnp.save", "allow_pickle"))
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
@@ -60,7 +65,9 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     >>> sorted(fnp.load(io.BytesIO(file.getvalue())))
     ['arr_0', 'weights']
     """
-    np.savez(file, *[np.asarray(a) for a in args], allow_pickle=allow_pickle, **{k: np.asarray(a) for k, a in kwds.items()})
+    xs = [host_array(a, "savez", f"args[{i}]") for i, a in enumerate(args)]
+    named = {k: host_array(a, "savez", k) for k, a in kwds.items()}
+    asked_of_numpy("savez", _FILE, np.savez, file, *xs, allow_pickle=flag(allow_pickle, "fnp.savez", "allow_pickle"), **named)
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,7 +79,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     >>> fnp.load(io.BytesIO(file.getvalue()))
     Array([0, 1, 2], dtype=int64)
     """
-    out = np.load(file, *args, **kwargs)
+    out = asked_of_numpy("load", _FILE + "; np.load's arguments", np.load, file, *args, **kwargs)
     return from_numpy(out) if isinstance(out, np.ndarray) else out
 
 
@@ -86,7 +93,8 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     ...     print(repr(fnp.fromfile(name, np.int16)))
     Array([0, 1, 2], dtype=int16)
     """
-    return from_numpy(np.fromfile(*args, **kwargs))
+    allowed = f"{_FILE}; then dtype, count, sep, offset as np.fromfile takes them"
+    return from_numpy(asked_of_numpy("fromfile", allowed, np.fromfile, *args, **kwargs))
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +103,8 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     >>> fnp.fromiter((i * i for i in range(4)), np.int32)
     Array([0, 1, 4, 9], dtype=int32)
     """
-    return from_numpy(np.fromiter(*args, **kwargs))
+    allowed = "an iterable of numbers, their dtype, and (if it is known) how many there are, as np.fromiter takes them"
+    return from_numpy(asked_of_numpy("fromiter", allowed, np.fromiter, *args, **kwargs))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
@@ -106,7 +115,9 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     >>> fnp.fromstring("1, 2, 3", sep=",")
     Array([1., 2., 3.], dtype=float64)
     """
-    return from_numpy(np.fromstring(string, np.float64 if dtype is float else dt.canonical(dtype), count, sep=sep))
+    kind, n = np.float64 if dtype is float else dt.canonical(dtype), static_int(count, "fromstring", "count")
+    allowed = "a text of numbers with sep between them, and as many as count says (-1: all)"
+    return from_numpy(asked_of_numpy("fromstring", allowed, np.fromstring, string, kind, n, sep=sep))
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
@@ -119,8 +130,15 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     'Array([1.23, 2.  ], dtype=float32)'
     """
     x = as_value(arr, "array_repr", "arr")
-    with np.printoptions(linewidth=max_line_width, precision=precision, suppress=suppress_small):
+    with np.printoptions(**_print_options("array_repr", max_line_width, precision, suppress_small)):
         return repr(x)
+
+
+def _print_options(name: str, width: Any, precision: Any, suppress: Any) -> dict[str, Any]:
+    """What array_repr and array_str change of NumPy's printing."""
+    numbers = {"linewidth": (width, "max_line_width"), "precision": (precision, "precision")}
+    out: dict[str, Any] = {k: extent(n, name, arg) for k, (n, arg) in numbers.items() if n is not None}
+    return out if suppress is None else out | {"suppress": flag(suppress, f"fnp.{name}", "suppress_small")}
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
@@ -132,11 +150,12 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     >>> fnp.array_str(fnp.array([1.23456, 2.0]), precision=2)
     '[1.23 2.  ]'
     """
-    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
+    with np.printoptions(**_print_options("array_str", max_line_width, precision, suppress_small)):
+        return str(host_array(a, "array_str", "a"))
 
 
 def _order(name: str, bitorder: str) -> np.ndarray:
-    if bitorder not in ("big", "little"):
+    if not among(bitorder, ("big", "little")):
         raise UsageError(message(f"fnp.{name}: got bitorder={bitorder!r}", "'big' or 'little'", "bitorder='big'"))
     places = np.arange(8, dtype=np.uint8)
     return places[::-1] if bitorder == "big" else places

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import axes_of, concrete, static_int
+from funcgrad.numpy._axes import axes_of, concrete, listed, static_int
 from funcgrad.numpy._equations import inv, lstsq
 from funcgrad.numpy._factor import eigvals
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, value_in
@@ -29,7 +30,7 @@ __all__ = ["polydiv", "polyfit", "roots", "trim_zeros"]
 
 
 def _vector(p: Any, name: str, arg: str) -> Any:
-    x = atleast_1d(as_value(np.asarray(p) if isinstance(p, (list, tuple)) else p, name, arg))
+    x = atleast_1d(as_value(listed(p, name, arg), name, arg))
     if x.ndim != 1:
         raise ShapeError(message(f"fnp.{name}: got {x.aval.str_short()} for {arg}", "a vector", f"{arg}.ravel()"))
     return x
@@ -52,9 +53,11 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     >>> fnp.trim_zeros(fnp.array([0, 0, 1, 0, 2, 0]))
     Array([1, 0, 2], dtype=int64)
     """
-    x = as_value(np.asarray(filt) if isinstance(filt, (list, tuple)) else filt, "trim_zeros", "filt")
+    x = as_value(listed(filt, "trim_zeros", "filt"), "trim_zeros", "filt")
     if not isinstance(trim, str) or trim.lower() not in ("f", "b", "fb", "bf"):
         raise UsageError(message(f"fnp.trim_zeros: got trim={trim!r}", "'f', 'b' or 'fb'", "trim='fb'"))
+    if x.ndim == 0:
+        raise ShapeError(message("fnp.trim_zeros: got a scalar for filt", "an array with axes", "filt.reshape(-1)"))
     places = np.nonzero(_numbers(x, "trim_zeros", "fnp.trim_zeros outside of jit, or fnp.where to mask"))
     for i in axes_of(axis, x.ndim, "trim_zeros"):
         n = x.shape[i]
@@ -89,7 +92,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
         rest = concatenate([changed, cut(rest, 0, n, rest.shape[0])])
     zero = x.dtype.type(0)
     q = concatenate(quotient) if quotient else filled((1,), zero)
-    if trim_leading_zeros:
+    if flag(trim_leading_zeros, "fnp.polydiv", "trim_leading_zeros"):
         known = _numbers(rest, "polydiv", "trim_leading_zeros=False")
         small = np.isclose(known.astype(np.result_type(known.dtype, np.float32)), 0, rtol=1e-14)
         start = int(np.argmin(small)) if not small.all() else max(small.size - 1, 0)
@@ -111,7 +114,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """
     (x,) = common_inexact(_vector(p, "roots", "p"))
     complex_ = x.dtype if x.dtype in dt.COMPLEXES else dt.promote_dtypes(x.dtype, dt.complex64)
-    if not strip_zeros:
+    if not flag(strip_zeros, "fnp.roots", "strip_zeros"):
         return _all_roots(x, complex_)
     places = np.flatnonzero(_numbers(x, "roots", "fnp.roots(p, strip_zeros=False)"))
     if places.size == 0:
@@ -161,7 +164,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     >>> fnp.polyfit(fnp.array([0.0, 1.0, 2.0]), fnp.array([1.0, 3.0, 5.0]), 1).round(3)
     Array([2., 1.], dtype=float32)
     """
-    points, values = common_inexact(*[as_value(np.asarray(v) if isinstance(v, (list, tuple)) else v, "polyfit") for v in (x, y)])
+    points, values = common_inexact(*[as_value(listed(v, "polyfit", n), "polyfit", n) for v, n in ((x, "x"), (y, "y"))])
     order = static_int(deg, "polyfit", "deg") + 1
     if order < 1:
         raise UsageError(message(f"fnp.polyfit: got deg={deg}", "0 or more", "deg=1"))
@@ -177,7 +180,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     limit = m * float(dt.finfo(points.dtype).eps) if rcond is None else rcond
     lhs, rhs = vander(points, order), values
     if w is not None:
-        weights = value_in(np.asarray(w) if isinstance(w, (list, tuple)) else w, points.dtype, "polyfit", "w")
+        weights = value_in(listed(w, "polyfit", "w"), points.dtype, "polyfit", "w")
         if weights.shape != points.shape:
             raise ShapeError(message(f"fnp.polyfit: got w of shape {weights.shape}", f"a weight a point ({m})", "w.ravel()"))
         lhs = multiply(lhs, expand_dims(weights, 1))
@@ -187,12 +190,12 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     lhs = divide(lhs, scale)
     c, residuals, rank, s = lstsq(lhs, rhs, limit)
     c = divide(c, expand_dims(scale, 1) if c.ndim == 2 else scale)
-    if full:
+    if flag(full, "fnp.polyfit", "full"):
         return c, atleast_1d(residuals), rank, s, limit
-    if cov is False or cov is None:
+    if not among(cov, ("unscaled",)) and not flag(cov, "fnp.polyfit", "cov"):
         return c
     base = divide(inv(matmul(matrix_transpose(lhs), lhs)), outer(scale, scale))
-    if cov == "unscaled":
+    if among(cov, ("unscaled",)):
         factor: Any = base.dtype.type(1)
     else:
         if m <= order:

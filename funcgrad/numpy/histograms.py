@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import MANY, concrete, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
@@ -110,7 +111,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     x = as_value(a, "histogram")
     edges = histogram_bin_edges(x, bins, range, weights)
     counts = _counts("histogram", _places(ravel(x), edges), edges.shape[0] - 1, weights)
-    return (_density(counts, [edges]) if density else counts), edges
+    return (_density(counts, [edges]) if flag(density, "fnp.histogram", "density") else counts), edges
 
 
 def histogramdd(
@@ -168,7 +169,7 @@ def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: 
         place = ew.add(ew.mul(place, np.int64(n)), own)
     counts = reshape(_counts(name, where(outside, np.int64(total), place), total, weights), shape)
     counts = cast(counts, columns[0].dtype) if counts.dtype in dt.INTEGERS else counts
-    return (_density(counts, edges) if density else counts), edges
+    return (_density(counts, edges) if flag(density, f"fnp.{name}", "density") else counts), edges
 
 
 def histogram2d(

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.config import config
 from funcgrad.core.errors import (
     ConcretizationTypeError,
@@ -39,7 +40,7 @@ def mode_of(mode: Any, name: str) -> str:
     if mode is None:
         return config.index_mode
     found = _ENUM_MODES.get(getattr(mode, "name", ""), mode)
-    if found not in MODES:
+    if not among(found, MODES):
         raise UsageError(message(f"{name}: got mode={mode!r}", ", ".join(map(repr, MODES)), "mode='clip'"))
     return found
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._precision import check_precision
@@ -74,10 +75,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     t = ew.div(ew.sub(v, x0), ew.select_n(flat, gap, like(gap, 1)))
     slope = cast(ew.select_n(flat, t, like(t, 0)), values.dtype)
     out = ew.add(y0, ew.mul(slope, ew.sub(y1, y0)))
-    if left != "extrapolate":
+    if not among(left, ("extrapolate",)):
         edge = values[0] if left is None else value_in(left, values.dtype, "interp", "left")
         out = where(ew.lt(v, broadcast_value(places[0], v.shape)), edge, out)
-    if right != "extrapolate":
+    if not among(right, ("extrapolate",)):
         edge = values[-1] if right is None else value_in(right, values.dtype, "interp", "right")
         out = where(ew.gt(v, broadcast_value(places[-1], v.shape)), edge, out)
         out = where(ew.eq(v, broadcast_value(places[-1], v.shape)), values[-1], out)
@@ -122,7 +123,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
 
 def _slide(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any, flipped: bool) -> Any:
     check_precision(precision, f"fnp.{name}")
-    if mode not in ("full", "same", "valid"):
+    if not among(mode, ("full", "same", "valid")):
         raise UsageError(message(f"fnp.{name}: got mode={mode!r}", "'full', 'same' or 'valid'", "mode='full'"))
     x, y = values_of(name, a=a, v=v)
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import axis_of, static_array, static_int
 from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype, operand, values_of
 from funcgrad.numpy.structure import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
@@ -215,6 +215,10 @@ def _block(x: Any, blocks: Iterator[Any], depth: int, rank: int) -> Any:
     return concatenate([_block(i, blocks, depth - 1, rank) for i in x], -depth)
 
 
+# An array a section: more of them than elements are asked for by mistake.
+_MOST_PARTS = 100_000
+
+
 def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool) -> list[Any]:
     x = as_value(ary, name, "ary")
     i = axis_of(axis, x.ndim, name)
@@ -222,6 +226,9 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool)
     where = static_array(indices_or_sections, name, "indices_or_sections")
     if where.ndim == 0:
         parts = static_int(indices_or_sections, name, "indices_or_sections")
+        if parts > max(n, _MOST_PARTS):
+            most = max(n, _MOST_PARTS)
+            raise UsageError(message(f"fnp.{name}: got {parts} sections of extent {n}", f"up to {most} arrays", "fewer sections"))
         if parts < 1 or even and n % parts:
             raise UsageError(
                 message(
@@ -236,6 +243,9 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, even: bool)
             edges.append(edges[-1] + size + (k < rest))
         pairs = list(zip(edges, edges[1:]))
     else:
+        if where.ndim != 1 or where.dtype.kind not in "iub" and where.size:
+            came = f"fnp.{name}: got {describe(where)} for indices_or_sections"
+            raise UsageError(message(came, "an integer, or a sequence of places", "[1, 3]"))
         edges = [0, *[int(k) for k in where], n]
         pairs = [slice(a, b).indices(n)[:2] for a, b in zip(edges, [*edges[1:-1], None])]
     return [cut(x, i, a, max(a, b)) for a, b in pairs]

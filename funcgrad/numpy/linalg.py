@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.arguments import among
+from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy import contract, diagonals, structure
-from funcgrad.numpy._axes import axes_of, axis_of, static_int
+from funcgrad.numpy._axes import axes_of, axis_of, concrete, static_int
 from funcgrad.numpy._equations import det, inv, lstsq, matrix_rank, pinv, slogdet, solve, tensorinv, tensorsolve
 from funcgrad.numpy._factor import cholesky, eig, eigh, eigvals, eigvalsh, matrices, qr, svd, svdvals
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
@@ -28,6 +29,7 @@ from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
 from funcgrad.ops.reduce import reduce_sum
 from funcgrad.ops.shape import expand_dims
+from funcgrad.trace.value import Value
 
 __all__ = [
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm",
@@ -224,7 +226,19 @@ def _root_of_squares(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return root(keep(reduce_sum(squares, axes=axes), x, axes, keepdims) if axes else squares)
 
 
+def _order(ord: Any) -> Any:
+    """The order of the norm of vectors: a real number, known or traced, or None."""
+    if isinstance(ord, (Value, np.ndarray)) and ord.ndim == 0 and ord.dtype in dt.BOOLS | dt.REALS:
+        known = concrete(as_value(ord, "linalg.norm", "ord"))
+        return ord if known is None else known[()]
+    if ord is None or isinstance(ord, (int, float, np.integer, np.floating)):
+        return ord
+    given = describe(ord) if isinstance(ord, (Value, np.ndarray)) else repr(ord)
+    raise UsageError(message(f"fnp.linalg.norm: got ord={given} for vectors", "None, or a real number", "ord=2"))
+
+
 def _vector(x: Any, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Any:
+    ord = _order(ord)
     if ord is None or ord == 2:
         return _root_of_squares(x, axes, keepdims)
     size = ew.abs(x)
@@ -242,7 +256,7 @@ def _vector(x: Any, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Any:
 def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     rows, columns = axes
     both = tuple(sorted(axes))
-    if ord in (None, "fro", "f"):
+    if among(ord, (None, "fro", "f")):
         return _root_of_squares(x, both, keepdims)
     if ord in (1, -1, np.inf, -np.inf):
         inner, outer_ = (rows, columns) if ord in (1, -1) else (columns, rows)
@@ -335,7 +349,7 @@ def cond(x: Any, p: Any = None) -> Any:
     >>> fnp.linalg.cond(fnp.array([[1.0, 1.0], [1.0, 1.0]]), p=1)
     Array(inf, dtype=float32)
     """
-    v = matrices(x, "linalg.cond", "x", square=p not in (None, 2, -2))
+    v = matrices(x, "linalg.cond", "x", square=not among(p, (None, 2, -2)))
     if 0 in v.shape[-2:]:
         raise ShapeError(message(f"fnp.linalg.cond: got {v.aval.str_short()}", "matrices with elements", "check x.shape"))
     if p in (None, 2, -2):

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.arguments import among, flag
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import axes_of
 from funcgrad.numpy._promote import (
     as_value,
@@ -14,6 +15,7 @@ from funcgrad.numpy._promote import (
     check_unsupported,
     common_inexact,
     inexact_dtype,
+    operand,
     scalar_array,
     value_in,
 )
@@ -23,7 +25,7 @@ from funcgrad.ops import elementwise as ew
 from funcgrad.ops import reduce as ops
 from funcgrad.ops._family import like
 from funcgrad.ops.shape import broadcast_in_dim
-from funcgrad.trace.value import Value
+from funcgrad.trace.value import Value, aval_of
 
 __all__ = [
     "average", "mean", "std", "var",
@@ -76,9 +78,14 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 
 
 def _correction(name: str, ddof: Any, correction: Any) -> Any:
+    for given, arg in ((ddof, "ddof"), (correction, "correction")):
+        if given.__class__ is not int and not (given is None and arg == "correction"):
+            x = operand(given, name, arg)
+            if getattr(x, "ndim", 0) or aval_of(x).dtype not in dt.BOOLS | dt.REALS:
+                raise UsageError(message(f"fnp.{name}: got {describe(x)} for {arg}", "a real number", f"{arg}=1"))
     if correction is None:
         return ddof
-    if ddof != 0:
+    if not among(ddof, (0,)):
         raise UsageError(message(f"fnp.{name}: got ddof={ddof} and correction={correction}", "one of the two", "correction=1"))
     return correction
 
@@ -186,4 +193,4 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     x, w = common_inexact(x, w)
     total = sum(w, axes, keepdims=keepdims)
     out = ew.div(sum(ew.mul(x, w), axes, keepdims=keepdims), total)
-    return (out, total) if returned else out
+    return (out, total) if flag(returned, "fnp.average", "returned") else out

@@ -7,7 +7,7 @@ import numpy as np
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, message
-from funcgrad.numpy._axes import concrete, static_int
+from funcgrad.numpy._axes import concrete, extent
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -53,7 +53,7 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
                 "size=n (and fill_value=v) for a known length, fnp.where(mask, x, y) to choose, or call it outside of jit",
             )
         return tuple([from_numpy(i) for i in np.nonzero(known)])
-    n = static_int(size, "nonzero", "size")
+    n = extent(size, "nonzero", "size")
     flat = ravel(mask)
     total = flat.size
     # The k-th True place: where the running count first reaches k + 1.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, describe, message
 from funcgrad.numpy._axes import MANY, concrete, shape_of
 from funcgrad.numpy._promote import (
@@ -67,7 +68,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
             message(f"fnp.ravel_multi_index: got {describe(multi_index)}", "a sequence of integer arrays", "(rows, columns)")
         )
     places = [ew.convert(as_value(i, "ravel_multi_index", "multi_index"), dt.int64) for i in multi_index]
-    if len(places) != len(extents) or mode not in ("raise", "clip", "wrap") or order not in ("C", "F"):
+    if len(places) != len(extents) or not among(mode, ("raise", "clip", "wrap")) or not among(order, ("C", "F")):
         raise UsageError(
             message(
                 f"fnp.ravel_multi_index: got {len(places)} indices for {extents}, mode={mode!r}, order={order!r}",

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import UsageError, message
+from funcgrad.core.arguments import among
+from funcgrad.core.errors import UsageError, describe, message
 from funcgrad.numpy._axes import static_array
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, operand
 from funcgrad.numpy.arithmetic import round as round_
@@ -82,7 +83,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     widths = _pairs(pad_width, x.ndim, "pad_width")
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
-    if mode not in _ARGUMENTS:
+    if not among(mode, _ARGUMENTS):
         raise UsageError(message(f"fnp.pad: got mode={mode!r}", ", ".join(map(repr, _ARGUMENTS)), "mode='constant'"))
     extra = set(kwargs) - _ARGUMENTS[mode]
     if extra:
@@ -107,7 +108,7 @@ def _constant(x: Value, widths: list[tuple[int, int]], values: Any) -> Any:
     if not isinstance(values, (list, tuple, dict)) and getattr(values, "ndim", 0) == 0:
         v = operand(values, "pad", "constant_values")
         if not isinstance(v, Value) or v.ndim == 0:
-            v = cast(v, x.dtype) if x.dtype not in dt.INTEGERS or isinstance(v, Value) else x.dtype.type(v)
+            v = cast(v, x.dtype) if x.dtype not in dt.INTEGERS or isinstance(v, Value) else _whole(v, x.dtype)
             return ops.pad(x, v, padding_config=tuple([(a, b, 0) for a, b in widths]))
     ends = _ends(values, x, "constant_values")
     for axis, (before, after) in enumerate(widths):
@@ -120,12 +121,26 @@ def _constant(x: Value, widths: list[tuple[int, int]], values: Any) -> Any:
     return x
 
 
+def _whole(v: Any, dtype: np.dtype) -> Any:
+    """A number cut to an integer, as NumPy does it here."""
+    try:
+        return dtype.type(v)
+    except (OverflowError, TypeError, ValueError):
+        came = f"fnp.pad: got constant_values={v!r} for an array of {dtype}"
+        raise UsageError(message(came, "numbers that the dtype has", "constant_values=0")) from None
+
+
 def _ends(values: Any, x: Value, name: str) -> list[tuple[Any, Any]]:
     """A scalar for each end of each axis, as literals or 0-d values of x's dtype."""
     if isinstance(values, Value):
         wide = broadcast_value(cast(values, x.dtype), (x.ndim, 2))
         return [(wide[i, 0], wide[i, 1]) for i in range(x.ndim)]
-    numbers = np.broadcast_to(np.asarray(values), (x.ndim, 2)).astype(x.dtype)
+    try:
+        numbers = np.broadcast_to(np.asarray(values), (x.ndim, 2)).astype(x.dtype)
+    except (OverflowError, TypeError, ValueError):
+        given = describe(values) if isinstance(values, np.ndarray) else repr(values)
+        allowed = "a number, (before, after), or a pair for each axis"
+        raise UsageError(message(f"fnp.pad: got {name}={given} for {x.aval.str_short()}", allowed, f"{name}=0")) from None
     return [(a, b) for a, b in numbers]
 
 
@@ -161,7 +176,7 @@ def _mirror(x: Value, axis: int, before: int, after: int, kwargs: Any, with_edge
     """Mirrored at the edges, which are repeated (symmetric) or not (reflect); in rounds where the border is longer than the
     array."""
     kind = kwargs.get("reflect_type", "even")
-    if kind not in ("even", "odd"):
+    if not among(kind, ("even", "odd")):
         raise UsageError(message(f"fnp.pad: got reflect_type={kind!r}", "'even' or 'odd'", "reflect_type='even'"))
     _not_empty(x, axis)
     n = x.shape[axis]

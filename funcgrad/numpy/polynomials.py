@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import axis_of, static_int
+from funcgrad.numpy._axes import axis_of, listed, static_int, steps
 from funcgrad.numpy._promote import as_value, broadcast_value, common_inexact, value_in, values_of
 from funcgrad.numpy.elementwise import add, divide, multiply, subtract
 from funcgrad.numpy.interpolation import convolve
@@ -111,7 +112,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     Array([ 1,  0, -1], dtype=int64)
     """
     x, y = [_vector(v, "polymul", f"a{i + 1}") for i, v in enumerate(values_of("polymul", a1=a1, a2=a2))]
-    if trim_leading_zeros:
+    if flag(trim_leading_zeros, "fnp.polymul", "trim_leading_zeros"):
         x, y = [v[int(np.argmax(np.asarray(v) != 0)) if np.asarray(v).any() else v.shape[0] - 1 :] for v in (x, y)]
     return convolve(x, y)
 
@@ -132,9 +133,9 @@ def polyder(p: Any, m: int = 1) -> Any:
     Array([6, 4], dtype=int64)
     """
     x = _vector(p, "polyder", "p")
-    for _ in range(_order(m, "polyder")):
+    for _ in range(min(_order(m, "polyder"), x.shape[0])):  # nothing is left after so many
         n = x.shape[0]
-        x = multiply(cut(x, 0, 0, max(n - 1, 0)), arange(n - 1, 0, -1)) if n > 1 else cut(x, 0, 0, 0)
+        x = multiply(cut(x, 0, 0, n - 1), arange(n - 1, 0, -1)) if n > 1 else cut(x, 0, 0, 0)
     return x
 
 
@@ -147,8 +148,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     Array([1., 2., 5., 7.], dtype=float32)
     """
     (x,) = common_inexact(_vector(p, "polyint", "p"))
-    times = _order(m, "polyint")
-    constants = value_in(0 if k is None else np.asarray(k) if isinstance(k, (list, tuple)) else k, x.dtype, "polyint", "k")
+    times = steps(m, "polyint", "m")
+    constants = value_in(0 if k is None else listed(k, "polyint", "k"), x.dtype, "polyint", "k")
     constants = broadcast_value(constants, (times,))
     for i in range(times):
         n = x.shape[0]

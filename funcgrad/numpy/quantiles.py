@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, concrete
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, common_shape, operand
@@ -47,7 +48,7 @@ def _lines(x: Value, axes: tuple[int, ...]) -> Any:
 def _quantile(
     name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, skip_nan: bool, weights: Any = None, percent: bool = False
 ) -> Any:
-    if method not in _METHODS:
+    if not among(method, _METHODS):
         raise UsageError(message(f"fnp.{name}: got method={method!r}", ", ".join(map(repr, _METHODS)), "method='linear'"))
     x = as_value(a, name)
     if method not in _CHOOSING or not x.size:

@@ -8,8 +8,9 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import axis_of, shape_of, static_int
+from funcgrad.numpy._axes import axis_of, extent, shape_of, static_int
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -43,7 +44,13 @@ def _concrete_number(x: Any, name: str, arg: str) -> Any:
                 x, f"fnp.{name}: {arg} decides the length of the result, which must be known while tracing"
             )
         x = known
-    return np.asarray(x)[()] if isinstance(x, (Value, np.ndarray)) else x
+    if isinstance(x, (Value, np.ndarray)):
+        x = np.asarray(x)[()]
+    operand(x, name, arg)
+    if isinstance(x, (np.ndarray, complex, np.complexfloating)) or x != x or x in (np.inf, -np.inf):
+        given = describe(x) if isinstance(x, np.ndarray) else repr(x)
+        raise UsageError(message(f"fnp.{name}: got {given} for {arg}", "a real, finite number", f"fnp.{name}(0, 10, 2)"))
+    return x
 
 
 _steps: Any = np.arange
@@ -73,7 +80,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if step == 0:
         raise UsageError(message("fnp.arange: got step=0", "a step that is not 0", "step=1"))
     if all([isinstance(v, (int, np.integer)) for v in (start, stop, step)]):
-        count = len(range(int(start), int(stop), int(step)))
+        first, last, by = int(start), int(stop), int(step)
+        count = extent(max(0, -((first - last) // by)), "arange", "the number of elements")
     else:
         count = max(0, math.ceil((stop - start) / step))
     if target in dt.INTEGERS and all([isinstance(v, (int, np.integer)) for v in (start, stop, step)]):
@@ -112,7 +120,7 @@ def linspace(
         work = dt.promote_dtypes(work, dt.float64 if target not in dt.INEXACT else target)
     a, b = as_value(cast(a, work), "linspace"), as_value(cast(b, work), "linspace")
     a, b = broadcast_value(a, result_aval(a, b).shape), broadcast_value(b, result_aval(a, b).shape)
-    gaps = n - 1 if endpoint else n
+    gaps = n - 1 if flag(endpoint, "fnp.linspace", "endpoint") else n
     step = ew.div(ew.sub(b, a), work.type(gaps)) if gaps > 0 else fill(a.shape, work.type(np.nan))
     # a (1 - t) + b t hits both ends exactly and is exact for equal ends.
     real = dt.float64 if work in (dt.float64, dt.complex128) else dt.float32
@@ -126,9 +134,9 @@ def linspace(
         out = ew.select_n(last, out, broadcast_value(b, out.shape))
     if target is not None and target in dt.INTEGERS and work in dt.FLOATS:
         out = ew.floor(out)
-    out = moveaxis(out, 0, axis) if axis != 0 else out
+    out = moveaxis(out, 0, static_int(axis, "linspace", "axis")) if out.ndim > 1 or not among(axis, (0,)) else out
     out = out if target is None else cast(out, target)
-    return (out, step if target is None else step) if retstep else out
+    return (out, step if target is None else step) if flag(retstep, "fnp.linspace", "retstep") else out
 
 
 def logspace(
@@ -195,7 +203,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     >>> [g.shape for g in fnp.meshgrid(fnp.arange(3), fnp.arange(2), indexing="ij", sparse=True)]
     [(3, 1), (1, 2)]
     """
-    if indexing not in ("xy", "ij"):
+    if not among(indexing, ("xy", "ij")):
         raise UsageError(message(f"fnp.meshgrid: got indexing={indexing!r}", "'xy' or 'ij'", "indexing='ij'"))
     xs = [as_value(x, "meshgrid", f"xi[{i}]") for i, x in enumerate(xi)]
     for x in xs:
@@ -209,7 +217,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for x, i in zip(xs, order):
         extents[i] = x.size
     out = [reshape(x, tuple([x.size if j == i else 1 for j in range(rank)])) for x, i in zip(xs, order)]
-    return out if sparse else [broadcast_value(x, tuple(extents)) for x in out]
+    return out if flag(sparse, "fnp.meshgrid", "sparse") else [broadcast_value(x, tuple(extents)) for x in out]
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:

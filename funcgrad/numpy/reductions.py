@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of
 from funcgrad.numpy._complex_order import extremum, position
@@ -57,7 +58,7 @@ def mask_for(x: Value, where: Any, name: str) -> Any:
 
 def keep(out: Any, x: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
     """The outcome of a reduction with extents of 1 put back where `keepdims` asks for it."""
-    if not keepdims or not axes:
+    if keepdims is False or not flag(keepdims, "", "keepdims") or not axes:
         return out
     return expand_dims(out, dimensions=axes)
 
@@ -70,7 +71,7 @@ def _sum_dtype(x: Value, dtype: Any, promote_integers: bool) -> np.dtype:
     if dtype is not None:
         return dt.canonical(dtype)
     own = x.aval.dtype
-    if own in dt.INEXACT or not (promote_integers or own == dt.bool_):
+    if own in dt.INEXACT or not (flag(promote_integers, "fnp.sum", "promote_integers") or own == dt.bool_):
         return own
     dt.category(own)  # keys, and numbers of less than a byte, raise
     return dt.uint64 if own in dt.UNSIGNED else dt.int64
@@ -300,7 +301,7 @@ def _arg(name: str, op: Callable[..., Any], a: Any, axis: Any, out: Any, keepdim
             )
         )
     found = (position(op) if x.dtype in dt.COMPLEXES else op)(x, axes=(i,), index_dtype=dt.int64)
-    if keepdims and axis is None:
+    if flag(keepdims, f"fnp.{name}", "keepdims") and axis is None:
         return reshape(found, shape=(1,) * original.ndim)
     return keep(found, x, (i,), keepdims)
 

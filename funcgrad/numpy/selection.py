@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import MANY, axis_of
 from funcgrad.numpy._promote import (
@@ -216,7 +217,11 @@ def take_along_axis(
     lead = broadcast_shapes_of(ones, "take_along_axis")
     x = broadcast_value(x, (*lead[:i], x.shape[i], *lead[i + 1 :]))
     places = broadcast_value(places, (*lead[:i], places.shape[i], *lead[i + 1 :]))
-    if wrap_negative_indices is not None and not wrap_negative_indices and places.dtype in dt.SIGNED:
+    if (
+        wrap_negative_indices is not None
+        and not flag(wrap_negative_indices, "fnp.take_along_axis", "wrap_negative_indices")
+        and places.dtype in dt.SIGNED
+    ):
         places = ew.convert(places, dt.uint64)  # negative numbers become too large
     return read_lines(x, places, i, mode_of(mode, "fnp.take_along_axis"), fill_value)
 
@@ -230,7 +235,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     Array([10,  2, 30], dtype=int64)
     """
     check_unsupported("choose", out=out)
-    if mode not in ("raise", "wrap", "clip"):
+    if not among(mode, ("raise", "wrap", "clip")):
         raise UsageError(message(f"fnp.choose: got mode={mode!r}", "'raise', 'wrap' or 'clip'", "mode='clip'"))
     number = as_value(a, "choose")
     if not isinstance(choices, MANY) or len(choices) == 0:

@@ -10,8 +10,9 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import axis_of, concrete, static_int
+from funcgrad.numpy._axes import axis_of, concrete, extent
 from funcgrad.numpy._fixed_sets import distinct, kept
 from funcgrad.numpy._promote import as_value, values_of
 from funcgrad.numpy.compare import equal
@@ -60,18 +61,20 @@ def unique(
     """
     x = as_value(ar, "unique", "ar")
     axis = None if axis is None else axis_of(axis, x.ndim, "unique")
+    nans = flag(equal_nan, "fnp.unique", "equal_nan")
     if size is None:
-        values, index, inverse, counts = np.unique(_known(x, "unique"), True, True, True, axis, equal_nan=equal_nan)
+        values, index, inverse, counts = np.unique(_known(x, "unique"), True, True, True, axis, equal_nan=nans)
         if axis is None:
             inverse = inverse.reshape(x.shape)
         values, index, inverse, counts = [from_numpy(np.asarray(v, order="C")) for v in (values, index, inverse, counts)]
     else:
         rows = ravel(x) if axis is None else moveaxis(x, axis, 0)
-        n = static_int(size, "unique", "size")
-        values, index, inverse, counts, _ = distinct("unique", rows, n, fill_value, equal_nan=equal_nan)
+        n = extent(size, "unique", "size")
+        values, index, inverse, counts, _ = distinct("unique", rows, n, fill_value, equal_nan=nans)
         values = values if axis is None else moveaxis(values, 0, axis)
         inverse = reshape(inverse, x.shape) if axis is None else inverse
-    extra = [v for v, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts)) if wanted]
+    wanted = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+    extra = [v for v, (arg, asked) in zip((index, inverse, counts), wanted.items()) if flag(asked, "fnp.unique", arg)]
     return (values, *extra) if extra else values
 
 
@@ -159,7 +162,7 @@ def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> 
     x, y = _two("union1d", ar1, ar2)
     if size is None:
         return from_numpy(np.union1d(_known(x, "union1d"), _known(y, "union1d")))
-    return distinct("union1d", concatenate([x, y]), static_int(size, "union1d", "size"), fill_value).values
+    return distinct("union1d", concatenate([x, y]), extent(size, "union1d", "size"), fill_value).values
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None) -> Any:
@@ -172,8 +175,10 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = No
     """
     x, y = _two("setdiff1d", ar1, ar2)
     if size is None:
-        return from_numpy(np.setdiff1d(_known(x, "setdiff1d"), _known(y, "setdiff1d"), assume_unique))
-    n, keep = static_int(size, "setdiff1d", "size"), isin(x, y, invert=True)
+        return from_numpy(
+            np.setdiff1d(_known(x, "setdiff1d"), _known(y, "setdiff1d"), flag(assume_unique, "fnp.setdiff1d", "assume_unique"))
+        )
+    n, keep = extent(size, "setdiff1d", "size"), isin(x, y, invert=True)
     if assume_unique:
         return kept("setdiff1d", x, keep, n, fill_value)
     return distinct("setdiff1d", x, n, 0 if fill_value is None else fill_value, keep=keep).values
@@ -189,9 +194,11 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = Non
     """
     x, y = _two("setxor1d", ar1, ar2)
     if size is None:
-        return from_numpy(np.setxor1d(_known(x, "setxor1d"), _known(y, "setxor1d"), assume_unique))
+        return from_numpy(
+            np.setxor1d(_known(x, "setxor1d"), _known(y, "setxor1d"), flag(assume_unique, "fnp.setxor1d", "assume_unique"))
+        )
     keep = concatenate([isin(x, y, invert=True), isin(y, x, invert=True)])
-    return distinct("setxor1d", concatenate([x, y]), static_int(size, "setxor1d", "size"), fill_value, keep=keep).values
+    return distinct("setxor1d", concatenate([x, y]), extent(size, "setxor1d", "size"), fill_value, keep=keep).values
 
 
 def intersect1d(
@@ -207,10 +214,12 @@ def intersect1d(
     """
     x, y = _two("intersect1d", ar1, ar2)
     if size is None:
-        found = np.intersect1d(_known(x, "intersect1d"), _known(y, "intersect1d"), assume_unique, True)
+        found = np.intersect1d(
+            _known(x, "intersect1d"), _known(y, "intersect1d"), flag(assume_unique, "fnp.intersect1d", "assume_unique"), True
+        )
         values, *places = [from_numpy(v) for v in found]
-        return (values, *places) if return_indices else values
-    n = static_int(size, "intersect1d", "size")
+        return (values, *places) if flag(return_indices, "fnp.intersect1d", "return_indices") else values
+    n = extent(size, "intersect1d", "size")
     out = distinct("intersect1d", x, n, fill_value, keep=isin(x, y), equal_nan=False)
     if not return_indices:
         return out.values
@@ -232,7 +241,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     Array([[False,  True],
            [False,  True]], dtype=bool)
     """
-    if method not in _ISIN:
+    if not among(method, _ISIN):
         raise UsageError(message(f"fnp.isin: got method={method!r}", ", ".join(map(repr, _ISIN)), "method='auto'"))
     x, y = values_of("isin", element=element, test_elements=test_elements)
     y = ravel(y)
@@ -241,7 +250,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     ordered = sort(y)
     place = searchsorted(ordered, x)
     found = equal(ordered.at[place].get(mode="clip"), x)
-    return ew.not_(found) if invert else found
+    return ew.not_(found) if flag(invert, "fnp.isin", "invert") else found
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = None) -> Any:
@@ -263,9 +272,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: Any = N
         known = _known(v, "bincount", "length=n")
         if known.size and known.min() < 0:
             raise UsageError(message("fnp.bincount: got negative numbers", "numbers of 0 or more", "x - x.min()"))
-        n = builtins_max(int(known.max()) + 1 if known.size else 0, static_int(minlength, "bincount", "minlength"))
+        n = builtins_max(int(known.max()) + 1 if known.size else 0, extent(minlength, "bincount", "minlength"))
     else:
-        n = builtins_max(static_int(length, "bincount", "length"), static_int(minlength, "bincount", "minlength"))
+        n = builtins_max(extent(length, "bincount", "length"), extent(minlength, "bincount", "minlength"))
     v = ew.max(v, np.int64(0))
     if weights is None:
         return full((n,), np.int64(0)).at[v].add(1, mode="drop")

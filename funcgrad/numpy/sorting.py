@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_dtype, operand, values_of
@@ -23,7 +24,7 @@ __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searc
 
 
 def _check(name: str, kind: Any, order: Any) -> None:
-    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+    if not among(kind, (None, "quicksort", "mergesort", "heapsort", "stable")):
         raise UsageError(
             message(f"fnp.{name}: got kind={kind!r}", "None, 'quicksort', 'mergesort', 'heapsort', 'stable'", "stable=True")
         )
@@ -53,8 +54,8 @@ def sort(a: Any, axis: Any = -1, *, kind: Any = None, order: Any = None, stable:
     """
     _check("sort", kind, order)
     x, i = _along(as_value(a, "sort"), axis, "sort")
-    (out,) = ops.sort(x, dimension=i, is_stable=bool(stable), num_keys=1)
-    return flip(out, i) if descending else out
+    (out,) = ops.sort(x, dimension=i, is_stable=flag(stable, "fnp.sort", "stable"), num_keys=1)
+    return flip(out, i) if flag(descending, "fnp.sort", "descending") else out
 
 
 def argsort(
@@ -80,9 +81,9 @@ def argsort(
     _check("argsort", kind, order)
     x, i = _along(as_value(a, "argsort"), axis, "argsort")
     places = iota(dtype=dt.int64 if dtype is None else dt.canonical(dtype), shape=x.shape, dimension=i)
-    if descending:  # reversed before and after, so that equal elements keep their order
+    if flag(descending, "fnp.argsort", "descending"):  # reversed before and after, so that equal elements keep their order
         x, places = flip(x, i), flip(places, i)
-    _, out = ops.sort(x, places, dimension=i, is_stable=bool(stable), num_keys=1)
+    _, out = ops.sort(x, places, dimension=i, is_stable=flag(stable, "fnp.argsort", "stable"), num_keys=1)
     return flip(out, i) if descending else out
 
 
@@ -174,9 +175,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     >>> fnp.searchsorted(fnp.array([1, 3, 3, 5]), 3, side="right")
     Array(3, dtype=int64)
     """
-    if side not in ("left", "right"):
+    if not among(side, ("left", "right")):
         raise UsageError(message(f"fnp.searchsorted: got side={side!r}", "'left' or 'right'", "side='left'"))
-    if method not in _METHODS:
+    if not among(method, _METHODS):
         raise UsageError(message(f"fnp.searchsorted: got method={method!r}", ", ".join(map(repr, _METHODS)), "leave it out"))
     # A Python number stays one until the dtype is known: it may fit uint64 alone.
     x, y = common_dtype(as_value(a, "searchsorted"), operand(v, "searchsorted", "v"))
@@ -186,7 +187,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
             message(f"fnp.searchsorted: got {x.aval.str_short()} for a", "a sorted vector", "fnp.vmap over rows, or a.ravel()")
         )
     if sorter is not None:
-        x = x[as_value(sorter, "searchsorted", "sorter")]  # type: ignore[index]
+        order = as_value(sorter, "searchsorted", "sorter")
+        if order.ndim != 1:
+            came = f"fnp.searchsorted: got {order.aval.str_short()} for sorter"
+            raise ShapeError(message(came, "a vector of indices", "sorter=fnp.argsort(a)"))
+        x = x[order]  # type: ignore[index]
     n = x.shape[0]
     # Bisection on all of v at once: log2(n) rounds, each one gather.
     low = ew.convert(broadcast_value(as_value(np.int64(0), "searchsorted"), y.shape), dt.int64)
@@ -234,7 +239,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: Any = None) -> A
     n = edges.shape[0]
     if n == 0:
         return searchsorted(edges, v)
-    up = searchsorted(edges, v, "left" if right else "right", method=method)
+    up = searchsorted(edges, v, "left" if flag(right, "fnp.digitize", "right") else "right", method=method)
     if n == 1:
         return up
     down = ew.sub(np.int64(n), searchsorted(flip(edges), v, "left" if right else "right", method=method))

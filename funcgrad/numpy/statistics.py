@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, message
-from funcgrad.numpy._axes import axes_of, static_int
+from funcgrad.numpy._axes import axes_of, fitting, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, value_in
 from funcgrad.numpy.compare import isnan
 from funcgrad.numpy.contract import matmul
@@ -241,9 +242,11 @@ def cov(
                 f"fnp.cov: got {[v.aval.str_short() for v in parts]}", "vectors or matrices", "x.reshape(variables, observations)"
             )
         )
-    rows = [matrix_transpose(v) if not rowvar and v.ndim == 2 and v.shape[0] != 1 else atleast_2d(v) for v in parts]
+    by_rows = flag(rowvar, "fnp.cov", "rowvar")
+    rows = [matrix_transpose(v) if not by_rows and v.ndim == 2 and v.shape[0] != 1 else atleast_2d(v) for v in parts]
     x = concatenate(rows, 0)
-    shift = (0 if bias else 1) if ddof is None else static_int(ddof, "cov", "ddof")
+    shift = (0 if flag(bias, "fnp.cov", "bias") else 1) if ddof is None else static_int(ddof, "cov", "ddof")
+    fitting(shift, "cov", "ddof")
     weights: Any = None
     for w, arg in ((fweights, "fweights"), (aweights, "aweights")):
         if w is not None:

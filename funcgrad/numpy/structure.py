@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value
@@ -67,7 +68,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
     """
     x = as_value(a, "reshape")
     new = _filled_in(static_ints(shape, "reshape", "shape"), x)
-    if order in ("C", "A"):
+    if among(order, ("C", "A")):
         return x if new == x.aval.shape else ops.reshape(x, shape=new)
     if order == "F":
         return transpose(reshape(transpose(x), new[::-1]))

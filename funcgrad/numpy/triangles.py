@@ -7,18 +7,21 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import extent, static_int
+from funcgrad.numpy._axes import extent, static_int, steps
 from funcgrad.numpy._promote import (
     as_value,
+    broadcast_value,
     cast,
 )
 from funcgrad.numpy.creation import check_device
 from funcgrad.numpy.filled import ones
-from funcgrad.numpy.join import stack
+from funcgrad.numpy.join import concatenate, stack
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full as fill
-from funcgrad.ops.shape import iota
+from funcgrad.ops.cumulative import cumprod
+from funcgrad.ops.shape import expand_dims, iota, rev
 
 __all__ = [
     "diag_indices", "diag_indices_from", "eye", "identity", "mask_indices", "tri", "tril", "tril_indices",
@@ -191,7 +194,7 @@ def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any
     mask = np.asarray(mask_func(ones((n, n)), k))
     found = np.nonzero(mask)
     if size is not None:
-        s = static_int(size, "mask_indices", "size")
+        s = extent(size, "mask_indices", "size")
         found = tuple([np.pad(i[:s], (0, max(0, s - i.size))) for i in found])
     return tuple([from_numpy(i) for i in found])
 
@@ -204,8 +207,8 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[Any, ...]:
            [0, 2, 0],
            [0, 0, 3]], dtype=int64)
     """
-    count = static_int(n, "diag_indices", "n")
-    return (iota(dtype=dt.int64, shape=(count,), dimension=0),) * static_int(ndim, "diag_indices", "ndim")
+    count = extent(n, "diag_indices", "n")
+    return (iota(dtype=dt.int64, shape=(count,), dimension=0),) * steps(ndim, "diag_indices", "ndim", most=64)
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
@@ -239,8 +242,13 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     v = as_value(x, "vander", "x")
     if v.ndim != 1:
         raise ShapeError(message(f"fnp.vander: got {v.aval.str_short()}", "a vector", "x.ravel()"))
-    n = v.shape[0] if N is None else static_int(N, "vander", "N")
+    n = v.shape[0] if N is None else extent(N, "vander", "N")
     v = v if v.dtype in dt.INEXACT or v.dtype == dt.uint64 else cast(v, dt.int64)
+    if n > 1000:  # too many to write them out
+        ones_ = fill((v.shape[0], 1), v.dtype.type(1))
+        rows = concatenate([ones_, broadcast_value(expand_dims(v, dimensions=(1,)), (v.shape[0], n - 1))], 1)
+        rows = cumprod(rows, axis=1, reverse=False)
+        return rows if flag(increasing, "fnp.vander", "increasing") else rev(rows, dimensions=(1,))
     powers = [ew.integer_pow(v, y=j) if j > 1 else (v if j else fill(v.shape, v.dtype.type(1))) for j in range(n)]
-    columns = powers if increasing else powers[::-1]
+    columns = powers if flag(increasing, "fnp.vander", "increasing") else powers[::-1]
     return stack(columns, axis=1) if columns else fill((v.shape[0], 0), v.dtype.type(0))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.numpy._promote import as_value, common_inexact, operand, widened
 from funcgrad.numpy._table import binary_float, no_complex, unary_float
 from funcgrad.ops import elementwise as ew
@@ -158,4 +159,4 @@ def angle(z: Any, deg: Any = False) -> Any:
         out = ew.atan2(ew.imag(x), ew.real(x))
     else:  # a step, with slope 0 at x = 0 too
         out = ew.atan2(full(x.shape, x.dtype.type(0)), ew.stop_gradient(x))
-    return ew.mul(out, out.dtype.type(180 / math.pi)) if deg else out
+    return ew.mul(out, out.dtype.type(180 / math.pi)) if flag(deg, "fnp.angle", "deg") else out

@@ -141,11 +141,12 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
     Array([5., 2.], dtype=float32)
     """
     check_callable("vectorize", pyfunc)
-    names = frozenset(excluded) if isinstance(excluded, Iterable) and not isinstance(excluded, str) else None
-    if names is None or not all([isinstance(e, (int, str)) for e in names]):
+    kept = list(excluded) if isinstance(excluded, Iterable) and hasattr(type(excluded), "__contains__") else [None]
+    if not all([isinstance(e, (int, str)) for e in kept]):
         raise UsageError(
             message(f"fnp.vectorize: got excluded={excluded!r}", "a set of positions and names", "excluded={1, 'name'}")
         )
+    names = frozenset(kept)
     cores = None if signature is None else _parsed(signature)
     name = function_name(pyfunc)
 

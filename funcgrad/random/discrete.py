@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, extent, shape_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
@@ -39,7 +40,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
     Array([False,  True], dtype=bool)
     """
     no_sharding("bernoulli", out_sharding)
-    if mode not in ("low", "high"):
+    if not among(mode, ("low", "high")):
         raise UsageError(message(f"random.bernoulli: got mode={mode!r}", "'low' or 'high'", "mode='high'"))
     q = operand(p, "random.bernoulli", "p")
     d = aval_of(q).dtype
@@ -122,7 +123,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     if draws == 0:
         rest = () if x is None else x.shape[:i], () if x is None else x.shape[i + 1 :]
         return full((*rest[0], *extents, *rest[1]), (dt.int64 if x is None else x.dtype).type(0))
-    if count <= 0 or not replace and draws > count:
+    if count <= 0 or not flag(replace, "random.choice", "replace") and draws > count:
         raise UsageError(
             message(
                 f"random.choice: got {draws} draws of {count} elements, replace={replace}",
@@ -178,7 +179,7 @@ def categorical(
     batch = v.shape[:i] + v.shape[i + 1 :]
     extents = draw_shape("categorical", batch if shape is None else shape, full(batch, np.True_))
     lead = extents[: len(extents) - len(batch)]
-    if replace:
+    if flag(replace, "random.categorical", "replace"):
         inner = list(extents[len(lead) :])
         inner.insert(i, v.shape[i])
         noise = gumbel(k, (*lead, *inner), v.dtype, mode)

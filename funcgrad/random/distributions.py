@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import shape_of
 from funcgrad.numpy._promote import broadcast_shapes_of
@@ -90,7 +91,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: Any = None, *, ou
     Array([ 2.9233725 ,  3.8326178 , -0.09689324], dtype=float32)
     """
     k, extents, d = _plain("gumbel", key, shape, dtype, out_sharding)
-    if mode not in _GUMBEL_MODES:
+    if not among(mode, _GUMBEL_MODES):
         raise UsageError(message(f"random.gumbel: got mode={mode!r}", "'low', 'high' or 'highest'", "mode='high'"))
     info = dt.finfo(d)
     if mode in (None, "low"):

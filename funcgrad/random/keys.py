@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import shape_of
@@ -25,7 +26,7 @@ _IMPLEMENTATIONS = (None, "threefry2x32", "fry")
 
 
 def _check_impl(name: str, impl: Any) -> None:
-    if impl is not None and not (isinstance(impl, str) and impl in _IMPLEMENTATIONS) and impl != dt.KEY:
+    if impl is not None and not (isinstance(impl, str) and impl in _IMPLEMENTATIONS) and not among(impl, (dt.KEY,)):
         raise UsageError(
             message(f"random.{name}: got impl={impl!r}", "'threefry2x32' (or None, which means it)", f"random.{name}(seed)")
         )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import linalg
 from funcgrad.numpy._axes import shape_of, static_int
@@ -29,7 +30,7 @@ def multivariate_normal(
            [0.9, 1. ]], dtype=float32)
     """
     no_sharding("multivariate_normal", out_sharding)
-    if method not in ("cholesky", "eigh", "svd"):
+    if not among(method, ("cholesky", "eigh", "svd")):
         raise UsageError(
             message(f"random.multivariate_normal: got method={method!r}", "'cholesky', 'eigh', 'svd'", "method='eigh'")
         )

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import extent, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, operand
@@ -155,7 +156,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     (Array([ 1, 12, 23, 30], dtype=int64), Array([ 1, 12, 23, 30], dtype=int64))
     """
     v, count = vector(a, "convolution_matrix", "a", 1), static_int(n, "scipy.linalg.convolution_matrix", "n")
-    if mode not in ("full", "same", "valid") or count < 1:
+    if not among(mode, ("full", "same", "valid")) or count < 1:
         raise UsageError(
             message(
                 f"scipy.linalg.convolution_matrix: got n={n}, mode={mode!r}", "n >= 1; 'full', 'same', 'valid'", "mode='full'"
@@ -231,7 +232,7 @@ def helmert(n: int, full: bool = False) -> Any:
     Array([[ 0.70710677, -0.70710677,  0.        ],
            [ 0.4082483 ,  0.4082483 , -0.8164966 ]], dtype=float32)
     """
-    return _known(scipy.linalg.helmert(extent(n, "scipy.linalg.helmert", "n"), full))
+    return _known(scipy.linalg.helmert(extent(n, "scipy.linalg.helmert", "n"), flag(full, "scipy.linalg.helmert", "full")))
 
 
 def hadamard(n: int, dtype: Any = int) -> Any:
@@ -296,7 +297,7 @@ def dft(n: int, scale: Any = None, *, dtype: Any = None) -> Any:
     Array([[ 0.5,  0.5],
            [ 0.5, -0.5]], dtype=float64)
     """
-    if scale not in (None, "sqrtn", "n"):
+    if not among(scale, (None, "sqrtn", "n")):
         raise UsageError(message(f"scipy.linalg.dft: got scale={scale!r}", "None, 'sqrtn', 'n'", "scale='sqrtn'"))
     found = scipy.linalg.dft(extent(n, "scipy.linalg.dft", "n"), scale)
     return cast(array(found), dt.default_complex() if dtype is None else dt.canonical(dtype))

@@ -7,6 +7,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.bridge.flat import check_callable
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, message
 from funcgrad.numpy._factor import matrices
 from funcgrad.numpy._promote import as_value, cast, common_inexact
@@ -64,7 +65,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     check_callable("scipy.linalg.funm", func)
     x = _square(A, "funm")
     out, error = _funm(cast(x, mx.complex_dtype(x.dtype)), func)
-    return out if disp else (out, error)
+    return out if flag(disp, "scipy.linalg.funm", "disp") else (out, error)
 
 
 def _funm(a: Any, func: Callable[[Any], Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import axes_of, axis_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
@@ -28,7 +29,7 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 def _check(name: str, type: Any, norm: Any) -> int:
     kind = static_int(type, f"scipy.fft.{name}", "type")
-    if kind not in _INVERSE or norm not in (None, "backward", "ortho", "forward"):
+    if not among(kind, _INVERSE) or not among(norm, (None, "backward", "ortho", "forward")):
         raise UsageError(
             message(
                 f"scipy.fft.{name}: got type={type}, norm={norm!r}",

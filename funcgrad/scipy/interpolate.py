@@ -8,7 +8,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.arguments import among, flag
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.numpy._axes import MANY
 from funcgrad.numpy._promote import as_value, cast, common_inexact, inexact_dtype
 from funcgrad.scipy._checks import must
 from funcgrad.scipy._grids import read
@@ -37,9 +39,16 @@ class RegularGridInterpolator:
     """
 
     def __init__(self, points: Any, values: Any, method: str = "linear", bounds_error: bool = False, fill_value: Any = np.nan):
-        self.method, self.bounds_error = _method(method), bool(bounds_error)
+        self.method, self.bounds_error = (
+            _method(method),
+            flag(bounds_error, "scipy.interpolate.RegularGridInterpolator", "bounds_error"),
+        )
         given = as_value(values, NAME, "values") if not isinstance(values, list) else fnp.asarray(values)
         self.values = cast(given, inexact_dtype(given.dtype))
+        if not isinstance(points, MANY):
+            raise UsageError(
+                message(f"{NAME}: got {describe(points)} for points", "a sequence of vectors, one an axis", "(x, y)")
+            )
         grid = [as_value(p if not isinstance(p, list) else fnp.asarray(p), NAME, "points") for p in points]
         if len(grid) > self.values.ndim:
             raise ShapeError(
@@ -160,6 +169,6 @@ class RegularGridInterpolator:
 
 
 def _method(method: Any) -> str:
-    if method not in METHODS:
+    if not among(method, METHODS):
         raise UsageError(message(f"{NAME}: got method={method!r}", ", ".join(map(repr, METHODS)), "method='linear'"))
     return method

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy import linalg as nl
 from funcgrad.numpy._axes import static_int
@@ -85,7 +86,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 def _triangle(a: Any, lower: bool, name: str) -> Any:
     """The Hermitian matrices of which a triangle is given, with that triangle below."""
     x = _matrices(a, name, square=True)
-    return x if lower else mx.h(x)
+    return x if flag(lower, f"scipy.linalg.{name}", "lower") else mx.h(x)
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -186,7 +187,16 @@ def solve_triangular(
     """
     kind = _trans(trans, "solve_triangular")
     x, y, is_vector = _operands(a, b, "solve_triangular")
-    return _returned(_triangular(x, y, kind, bool(lower), bool(unit_diagonal)), is_vector)
+    return _returned(
+        _triangular(
+            x,
+            y,
+            kind,
+            flag(lower, "scipy.linalg.solve_triangular", "lower"),
+            flag(unit_diagonal, "scipy.linalg.solve_triangular", "unit_diagonal"),
+        ),
+        is_vector,
+    )
 
 
 def _triangular(x: Any, y: Any, kind: str, lower: bool, unit_diagonal: bool) -> Any:
@@ -213,7 +223,7 @@ def solve(
     >>> linalg.solve(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 4.0]))
     Array([1., 1.], dtype=float64)
     """
-    if assume_a not in ("gen", "sym", "her", "pos"):
+    if not among(assume_a, ("gen", "sym", "her", "pos")):
         raise _wrong("solve", f"assume_a={assume_a!r}", "'gen', 'sym', 'her', 'pos'", "assume_a='pos'")
     return cho_solve(cho_factor(a, lower), b) if assume_a == "pos" else nl.solve(a, b)
 
@@ -246,7 +256,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
     shape = (*x.shape[:-2], m, m)
     row, _ = mx.places(shape)
     p = cast(ew.eq(row, cast(mx.columns(order, shape), dt.int64)), mx.real_dtype(x.dtype))
-    return (mx.mm(cast(p, x.dtype), low), high) if permute_l else (p, low, high)
+    return (mx.mm(cast(p, x.dtype), low), high) if flag(permute_l, "scipy.linalg.lu", "permute_l") else (p, low, high)
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
@@ -302,7 +312,7 @@ def qr(
     >>> fnp.abs(r[0, 0])
     Array(5., dtype=float64)
     """
-    if pivoting or mode not in ("full", "economic", "r"):
+    if flag(pivoting, "scipy.linalg.qr", "pivoting") or not among(mode, ("full", "economic", "r")):
         raise _wrong("qr", f"mode={mode!r}, pivoting={pivoting}", "'full', 'economic', 'r', without pivoting", "mode='economic'")
     q, r = ops.qr(_matrices(a, "qr"), full_matrices=mode != "economic")
     return (r,) if mode == "r" else (q, r)
@@ -321,11 +331,11 @@ def qr_multiply(
     Array([[0., 2.],
            [1., 0.]], dtype=float64)
     """
-    if pivoting or mode not in ("left", "right"):
+    if flag(pivoting, "scipy.linalg.qr_multiply", "pivoting") or not among(mode, ("left", "right")):
         raise _wrong("qr_multiply", f"mode={mode!r}, pivoting={pivoting}", "'left' or 'right', without pivoting", "mode='right'")
     x, y = common_inexact(operand(a, "scipy.linalg.qr_multiply", "a"), operand(c, "scipy.linalg.qr_multiply", "c"))
     q, r = ops.qr(_matrices(x, "qr_multiply"), full_matrices=False)
-    q = mx.conj(q) if conjugate else q
+    q = mx.conj(q) if flag(conjugate, "scipy.linalg.qr_multiply", "conjugate") else q
     return (nl.matmul(y, q) if mode == "right" else nl.matmul(q, y)), r
 
 
@@ -361,11 +371,11 @@ def eigh(
     >>> w
     Array([0.34861218, 2.15138782], dtype=float64)
     """
-    if eigvals is not None or type != 1:
+    if eigvals is not None or not among(type, (1,)):
         raise _wrong("eigh", f"eigvals={eigvals}, type={type}", "eigvals=None, type=1", "eigh(a)[0][low : high + 1]")
     x = _triangle(a, lower, "eigh")
     if b is None:
-        out = ops.eigh(x, compute_v=not eigvals_only)
+        out = ops.eigh(x, compute_v=not flag(eigvals_only, "scipy.linalg.eigh", "eigvals_only"))
         return out[0] if eigvals_only else tuple(out)
     x, y = common_inexact(x, _triangle(b, lower, "eigh"))
     root = ops.cholesky(y)
@@ -391,7 +401,7 @@ def eigh_tridiagonal(
     """
     on, off = common_inexact(vector(d, "eigh_tridiagonal", "d", 1), vector(e, "eigh_tridiagonal", "e"))
     n = on.shape[0]
-    if off.shape[0] != n - 1 or select not in ("a", "i") or (select == "i") != (select_range is not None):
+    if off.shape[0] != n - 1 or not among(select, ("a", "i")) or (select == "i") != (select_range is not None):
         raise _wrong(
             "eigh_tridiagonal", f"{n} and {off.shape[0]} elements, select={select!r}, select_range={select_range}",
             "one element less in e; 'a', or 'i' with a range", "select='i', select_range=(0, 2)",
@@ -399,7 +409,7 @@ def eigh_tridiagonal(
     below = mx.rows(pad(off, like(off, 0), padding_config=((1, 0, 0),)), (n, n))
     row, column = mx.places((n, n))
     x = ew.select_n(ew.eq(row, column), mx.keep_where(ew.eq(row, ew.add(column, np.int64(1))), below), mx.rows(on, (n, n)))
-    out = ops.eigh(x, compute_v=not eigvals_only)
+    out = ops.eigh(x, compute_v=not flag(eigvals_only, "scipy.linalg.eigh_tridiagonal", "eigvals_only"))
     first, last = (
         (0, n - 1) if select == "a" else [static_int(i, "scipy.linalg.eigh_tridiagonal", "select_range") for i in select_range]
     )
@@ -430,6 +440,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     """
     x = _matrices(A, "expm", square=True)
     limit = static_int(max_squarings, "scipy.linalg.expm", "max_squarings")
+    limit = min(limit, int(dt.finfo(x.dtype).maxexp))  # as many as any finite matrix takes
     if x.shape[-1] == 0:
         return x
     size = ew.stop_gradient(max_(sum_(ew.abs(x), -2), -1))
@@ -477,7 +488,7 @@ def expm_frechet(A: Any, E: Any, *, method: Any = None, compute_expm: bool = Tru
     """
     x, y = common_inexact(_matrices(A, "expm_frechet", square=True), _matrices(E, "expm_frechet", square=True))
     (value,), (along,) = jvp(lambda m: [expm(m)], [x], [y])
-    return (value, along) if compute_expm else along
+    return (value, along) if flag(compute_expm, "scipy.linalg.expm_frechet", "compute_expm") else along
 
 
 def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: Any = None, max_iterations: Any = None) -> tuple[Any, Any]:
@@ -491,7 +502,7 @@ def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: Any = None,
     >>> fnp.allclose(u @ p, a).item(), fnp.diagonal(p)
     (True, Array([3., 2.], dtype=float64))
     """
-    if side not in ("left", "right"):
+    if not among(side, ("left", "right")):
         raise _wrong("polar", f"side={side!r}", "'left' or 'right'", "side='right'")
     x = _matrices(a, "polar")
     u, _, vh = ops.svd(x, full_matrices=False, compute_uv=True)
@@ -509,7 +520,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     >>> fnp.allclose(z @ t @ z.conj().T, a).item(), fnp.sort(fnp.diagonal(t).imag).round(12)
     (True, Array([-2.,  2.], dtype=float64))
     """
-    if output not in ("real", "complex"):
+    if not among(output, ("real", "complex")):
         raise _wrong("schur", f"output={output!r}", "'real' or 'complex'", "output='complex'")
     x = _matrices(a, "schur", square=True)
     t, z = ops.schur(cast(x, mx.complex_dtype(x.dtype)) if output == "complex" else x)
@@ -526,7 +537,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     (True, 0.0)
     """
     out, q = ops.hessenberg(_matrices(a, "hessenberg", square=True))
-    return (out, q) if calc_q else out
+    return (out, q) if flag(calc_q, "scipy.linalg.hessenberg", "calc_q") else out
 
 
 def sqrtm(A: Any, blocksize: int = 1) -> Any:

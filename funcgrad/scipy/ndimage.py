@@ -5,6 +5,7 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import MANY
 from funcgrad.numpy._promote import as_value, cast, common_inexact, value_in
@@ -96,7 +97,7 @@ def map_coordinates(input: Any, coordinates: Any, order: int, mode: str = "const
                 "coordinates=fnp.stack([rows, columns])",
             )
         )
-    if order not in (0, 1) or mode not in MODES:
+    if not among(order, (0, 1)) or not among(mode, MODES):
         raise UsageError(
             message(
                 f"scipy.ndimage.map_coordinates: got order={order!r}, mode={mode!r}",

@@ -4,6 +4,7 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import DtypeError, ShapeError, message
 from funcgrad.numpy._promote import as_value, common_inexact
 from funcgrad.scipy._checks import must
@@ -35,7 +36,7 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
                 "obs.reshape(-1, n)",
             )
         )
-    if check_finite:
+    if flag(check_finite, "scipy.cluster.vq.vq", "check_finite"):
         must(fnp.isfinite(x), "scipy.cluster.vq.vq: obs has infinities or NaNs, and check_finite=True")
         must(fnp.isfinite(book), "scipy.cluster.vq.vq: code_book has infinities or NaNs, and check_finite=True")
     if x.ndim == 1:

@@ -1,7 +1,7 @@
 """minimize: quasi-Newton methods as loops that stay inside a program."""
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad.bridge.flat import check_callable, function_name
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
 from funcgrad.core.tracebacks import api_boundary
-from funcgrad.numpy._promote import as_value, cast, inexact_dtype
+from funcgrad.numpy._promote import as_value, cast, inexact_dtype, operand
 from funcgrad.scipy.optimize._descent import Limits, State, dense, descend, limited
 from funcgrad.scipy.optimize._line_search import value_and_gradient
+from funcgrad.trace.value import aval_of
 
 __all__ = ["OptimizeResults", "minimize"]
 
@@ -55,6 +56,10 @@ def _options(method: Any, tol: Any, options: Any) -> dict[str, Any]:
     known = _METHODS.get(method.lower()) if isinstance(method, str) else None
     if known is None:
         raise UsageError(message(f"{NAME}: got method={method!r}", "'BFGS', 'L-BFGS'", "method='BFGS'"))
+    if not isinstance(options, (Mapping, type(None))):
+        raise UsageError(message(f"{NAME}: got {describe(options)} for options", "a dict, or None", "options={'maxiter': 100}"))
+    if tol is not None and (getattr(operand(tol, NAME, "tol"), "ndim", 0) or aval_of(tol).dtype in dt.COMPLEXES):
+        raise UsageError(message(f"{NAME}: got {describe(tol)} for tol", "a real number, or None", "tol=1e-6"))
     given = dict(options or {})
     unknown = sorted(set(given) - set(known))
     if unknown:

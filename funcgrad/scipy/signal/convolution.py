@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
@@ -31,7 +32,7 @@ PRODUCTS = 30
 
 def _operands(name: str, in1: Any, in2: Any, mode: Any, rank: int | None = None) -> tuple[Any, Any]:
     x, y = common_dtype(as_value(in1, f"signal.{name}", "in1"), as_value(in2, f"signal.{name}", "in2"))
-    if mode not in MODES:
+    if not among(mode, MODES):
         raise UsageError(message(f"signal.{name}: got mode={mode!r}", "'full', 'same' or 'valid'", "mode='full'"))
     if x.ndim != y.ndim or (rank is not None and x.ndim != rank):
         raise ShapeError(
@@ -118,7 +119,7 @@ def _by_transform(x: Any, y: Any, mode: str) -> bool:
 
 
 def _convolve(name: str, x: Any, y: Any, mode: str, method: Any) -> Any:
-    if method not in ("auto", "direct", "fft"):
+    if not among(method, ("auto", "direct", "fft")):
         raise UsageError(message(f"signal.{name}: got method={method!r}", "'auto', 'direct' or 'fft'", "method='auto'"))
     _not_empty(name, x, y)
     if _smaller(name, x, y, mode, range(x.ndim)):
@@ -241,7 +242,7 @@ _BORDERS = {
 
 def _bordered(name: str, x: Any, pads: list[tuple[int, int]], boundary: Any, fillvalue: Any) -> tuple[Any, list[tuple[int, int]]]:
     """x with what lies beyond it, and the zeros that are still to be added."""
-    if boundary not in _BORDERS:
+    if not among(boundary, _BORDERS):
         raise UsageError(message(f"signal.{name}: got boundary={boundary!r}", "'fill', 'wrap' or 'symm'", "boundary='fill'"))
     border = _BORDERS[boundary]
     if pads == [(0, 0)] * x.ndim or (border == "constant" and isinstance(fillvalue, (int, float, complex)) and fillvalue == 0):

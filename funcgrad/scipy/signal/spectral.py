@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
-from funcgrad.numpy._axes import MANY, axis_of, static_int
+from funcgrad.numpy._axes import MANY, axis_of, listed, static_int
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, common_inexact
 from funcgrad.numpy.elementwise import conj, divide, imag, multiply, real, sqrt
 from funcgrad.numpy.join import concatenate
@@ -66,7 +67,7 @@ def _window(name: str, window: Any, size: int, dtype: np.dtype) -> Any:
         return as_value(found.astype(dtype), f"signal.{name}", "window")
     if not isinstance(window, MANY):
         raise _bad(name, f"{describe(window)} for window", "a name, or a vector", "window='hann'")
-    w = as_value(np.asarray(window) if isinstance(window, list) else window, f"signal.{name}", "window")
+    w = as_value(listed(window, f"scipy.signal.{name}", "window"), f"signal.{name}", "window")
     if w.ndim != 1 or w.shape[0] != size:
         raise ShapeError(
             message(
@@ -123,7 +124,7 @@ def _spectra(name: str, x: Any, s: _Segments, detrend: Any, one_sided: bool, axi
     if callable(detrend):
         parts = detrend(parts) if axis == x.ndim - 1 else moveaxis(detrend(moveaxis(parts, -1, axis)), axis, -1)
         parts = as_value(parts, f"signal.{name}", "detrend(...)")
-    elif detrend:
+    elif not among(detrend, (False, None)):
         parts = without_trend(parts, -1, detrend)
     parts = multiply(parts, s.window)
     return (transforms.rfft if one_sided else transforms.fft)(parts, s.points, -1)
@@ -153,10 +154,10 @@ def _times_rate(numbers: np.ndarray, fs: Any, dtype: np.dtype, inverse: bool = F
 def _scale(name: str, s: _Segments, fs: Any, scaling: Any) -> Any:
     """What a squared spectrum is multiplied by."""
     fs = _rate(fs)
-    if scaling == "density":
+    if among(scaling, ("density",)):
         power = sum_(multiply(s.window, s.window))
         return divide(1, multiply(power, cast(fs, power.dtype) if isinstance(fs, Value) else float(fs)))
-    if scaling == "spectrum":
+    if among(scaling, ("spectrum",)):
         return divide(1, multiply(sum_(s.window), sum_(s.window)))
     raise _bad(name, f"scaling={scaling!r}", "'density' or 'spectrum'", "scaling='density'")
 
@@ -199,7 +200,7 @@ def csd(
     length = max(v.shape[-1], w.shape[-1])
     v, w = _filled(v, length), _filled(w, length)
     broadcast_shapes_of([v.shape, w.shape], f"signal.{name}")
-    one_sided = return_onesided and v.dtype not in dt.COMPLEXES
+    one_sided = flag(return_onesided, "scipy.signal.csd", "return_onesided") and v.dtype not in dt.COMPLEXES
     s = _segments(name, window, nperseg, noverlap, nfft, length, mx.real_dtype(v.dtype))
     first = _spectra(name, v, s, detrend, one_sided, i)
     second = first if same else _spectra(name, w, s, detrend, one_sided, i)
@@ -227,9 +228,9 @@ def _filled(x: Any, length: int) -> Any:
 
 def _average(name: str, x: Any, average: Any) -> Any:
     """Over the segments, the last axis but one."""
-    if average == "mean":
+    if among(average, ("mean",)):
         return mean(x, -2)
-    if average != "median":
+    if not among(average, ("median",)):
         raise _bad(name, f"average={average!r}", "'mean' or 'median'", "average='mean'")
     n = x.shape[-2]
     middle = ew.complex_(median(real(x), -2), median(imag(x), -2)) if x.dtype in dt.COMPLEXES else median(x, -2)
@@ -287,13 +288,13 @@ def stft(
     v = moveaxis(v, i, -1)
     if v.dtype in dt.COMPLEXES and return_onesided:
         warnings.warn(f"signal.{name}: got a complex signal; its spectrum has two sides (return_onesided=False)", stacklevel=2)
-    one_sided = return_onesided and v.dtype not in dt.COMPLEXES
+    one_sided = flag(return_onesided, "scipy.signal.stft", "return_onesided") and v.dtype not in dt.COMPLEXES
     s = _segments(name, window, nperseg, noverlap, nfft, v.shape[-1], width)
     none = [(0, 0)] * (v.ndim - 1)
     if boundary is not None and s.size > 1:
         mode, kind = BOUNDARIES[boundary]
         v = pad(v, [*none, (s.size // 2, s.size // 2)], mode, **({} if kind is None else {"reflect_type": kind}))
-    if padded:
+    if flag(padded, "scipy.signal.stft", "padded"):
         v = pad(v, [*none, (0, (-(v.shape[-1] - s.size) % s.step) % s.size)])
     z = _spectra(name, v, s, detrend, one_sided, i)
     z = cast(multiply(z, cast(sqrt(_scale(name, s, fs, "spectrum")), z.dtype)), dtype)
@@ -329,7 +330,7 @@ def istft(
     if across == along:
         raise _bad(name, f"freq_axis={freq_axis} and time_axis={time_axis}", "two different axes", "freq_axis=-2, time_axis=-1")
     z = moveaxis(z, (along, across), (-2, -1))  # (..., segments, frequencies)
-    usual = 2 * (z.shape[-1] - 1) if input_onesided else z.shape[-1]
+    usual = 2 * (z.shape[-1] - 1) if flag(input_onesided, "scipy.signal.istft", "input_onesided") else z.shape[-1]
     size = usual if nperseg is None else static_int(nperseg, f"x.{name}", "nperseg")
     if size < 1:
         raise _bad(name, f"nperseg={size}", "1 or more", "nperseg=None")
@@ -342,7 +343,7 @@ def istft(
     out = _overlapped(multiply(parts, multiply(w, sum_(w))), s)
     weights = _overlapped(broadcast_value(multiply(w, w), (z.shape[-2], s.size)), s)
     half = s.size // 2
-    if boundary and half:
+    if flag(boundary, "scipy.signal.istft", "boundary") and half:
         out, weights = [cut(v, v.ndim - 1, half, max(half, v.shape[-1] - half)) for v in (out, weights)]
     live = ew.gt(weights, width.type(1e-10))
     _warn_of_gaps(name, live, boundary)

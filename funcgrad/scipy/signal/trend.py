@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
 from funcgrad.numpy._axes import axis_of, static_ints
 from funcgrad.numpy._promote import as_value, common_inexact
@@ -42,7 +43,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     """
     (x,) = common_inexact(as_value(data, "signal.detrend", "data"))
     i = axis_of(axis, x.ndim, "x.detrend")
-    if type in ("constant", "c"):
+    if among(type, ("constant", "c")):
         return subtract(x, mean(x, i, keepdims=True))
     if type not in ("linear", "l"):
         raise UsageError(message(f"signal.detrend: got type={type!r}", "'linear' or 'constant'", "type='linear'"))

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad.bridge.flat import as_values, function_name
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.aval import shaped
 from funcgrad.core.errors import ShapeError, TreeError, UsageError, message
 from funcgrad.core.pytree import tree_flatten, tree_unflatten
@@ -213,7 +214,7 @@ def gmres(
     """
     name = "scipy.sparse.linalg.gmres"
     size = static_int(restart, "x.gmres", "restart")
-    if solve_method not in ("batched", "incremental") or size < 1:
+    if not among(solve_method, ("batched", "incremental")) or size < 1:
         raise UsageError(
             message(
                 f"{name}: got restart={restart}, solve_method={solve_method!r}",

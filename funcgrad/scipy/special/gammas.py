@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._axes import steps
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import like
@@ -190,7 +192,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     >>> special.factorial(25, exact=True)
     15511210043330985984000000
     """
-    if exact:
+    if flag(exact, "scipy.special.factorial", "exact"):
         if not isinstance(n, int) or isinstance(n, bool):
             raise UsageError(
                 message(
@@ -232,7 +234,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     n, j = [as_value(v, title("comb")) for v in real("comb", N=n, k=j)]
     one = like(n, 1)
     none = ew.and_(ew.eq(n, like(n, 0)), ew.eq(j, like(n, 0)))
-    if repetition:
+    if flag(repetition, "scipy.special.comb", "repetition"):
         n = ew.sub(ew.add(n, j), one)
     inside = ew.and_(ew.ge(j, like(j, 0)), ew.ge(ew.sub(n, j), like(n, 0)))
     inside = ew.and_(inside, ew.ge(n, like(n, 0)))
@@ -255,7 +257,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     >>> special.multigammaln(np.array(3.0), 2)
     Array(1.55019499, dtype=float64)
     """
-    order = whole("multigammaln", "d", d)
+    order = steps(whole("multigammaln", "d", d), title("multigammaln"), "d")
     (v,) = real("multigammaln", a=a)
     outside = ew.le(v, like(v, (order - 1) / 2))
     v = ew.select_n(outside, v, like(v, np.nan))

@@ -8,7 +8,9 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
+from funcgrad.numpy._axes import steps
 from funcgrad.numpy._promote import as_value
 from funcgrad.numpy.bessel import unscaled
 from funcgrad.numpy.join import stack
@@ -73,7 +75,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     if order < 0 or whole("bessel_jn", "n_iter", n_iter) < 1:
         raise UsageError(message(f"{title('bessel_jn')}: got v={v}, n_iter={n_iter}", "v >= 0 and n_iter >= 1", "v=3"))
     (x,) = real("bessel_jn", z=z)
-    return stack([ew.jn(x, n=n) for n in range(order + 1)])
+    return stack([ew.jn(x, n=n) for n in range(steps(order, title("bessel_jn"), "v") + 1)])
 
 
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: Any = None, n_max: Any = None) -> Any:
@@ -87,7 +89,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: Any = None, n_max: 
     >>> special.sph_harm_y(1, 1, np.array(0.5), np.array(0.5))
     Array(-0.14536165-0.07941143j, dtype=complex128)
     """
-    if diff_n not in (None, 0):
+    if not among(diff_n, (None, 0)):
         raise UsageError(
             message(f"{title('sph_harm_y')}: got diff_n={diff_n!r}", "None or 0", "fg.jvp of sph_harm_y for derivatives")
         )
@@ -124,6 +126,10 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     return ew.hyp2f1(*real("hyp2f1", a=a, b=b, c=c, x=x), orders=(0, 0, 0, 0))
 
 
+# From here on those of even number are beyond the range of float64.
+_LAST_BERNOULLI = 300
+
+
 def bernoulli(n: int) -> Any:
     """The Bernoulli numbers B_0, ..., B_n, with B_1 = -1/2 (DLMF 24.2.1).
 
@@ -137,11 +143,14 @@ def bernoulli(n: int) -> Any:
     if count < 0:
         raise UsageError(message(f"{title('bernoulli')}: got n={count}", "0 or more", "bernoulli(8)"))
     found = [Fraction(1)]
-    for k in range(1, count + 1):
+    for k in range(1, min(count, _LAST_BERNOULLI) + 1):
         odd = k > 1 and k % 2
         total = Fraction(0) if odd else -sum((comb(k + 1, j) * found[j] for j in range(k)), Fraction(0)) / (k + 1)
         found.append(total)
     dtype = dt.default_float()
     limit = float(dt.finfo(dtype).max)
     numbers = [float(b) if abs(b) <= limit else float(np.copysign(np.inf, b.numerator)) for b in found]
-    return as_value(from_numpy(np.array(numbers, dtype)), title("bernoulli"))
+    places = np.arange(count + 1)
+    out = np.where(places % 2, 0, np.where(places % 4, np.inf, -np.inf)).astype(dtype)
+    out[: len(numbers)] = numbers
+    return as_value(from_numpy(out), title("bernoulli"))

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import DtypeError, UsageError, message
 from funcgrad.numpy._axes import axis_of, static_array, static_int
 from funcgrad.numpy._promote import as_value, cast, common_inexact
@@ -37,7 +38,7 @@ class ModeResult(NamedTuple):
 def _lines(name: str, a: Any, axis: Any, nan_policy: str) -> tuple[Any, int | None]:
     """The array with the axis last (of all elements where axis is None), and the axis."""
     x: Any = as_value(a if isinstance(a, Value) else fnp.asarray(a), f"scipy.stats.{name}", "a")
-    if nan_policy not in _POLICIES:
+    if not among(nan_policy, _POLICIES):
         raise UsageError(
             message(f"scipy.stats.{name}: got nan_policy={nan_policy!r}", "'propagate', 'omit', 'raise'", "nan_policy='omit'")
         )
@@ -92,7 +93,7 @@ def mode(a: Any, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = 
         if nan_policy == "omit" and x.dtype in dt.FLOATS:  # of NaNs alone: NaN
             best = fnp.where(fnp.max(counts, -1, keepdims=True) == 0, n - 1, best)
         value, count = (fnp.take_along_axis(y, best, -1)[..., 0] for y in (ordered, counts))
-    if keepdims:
+    if flag(keepdims, "scipy.stats.mode", "keepdims"):
         kept = tuple(range(np.ndim(a))) if i is None else i
         value, count = (fnp.expand_dims(y, kept) for y in (value, count))
     return ModeResult(value, count)
@@ -110,7 +111,7 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
     >>> stats.rankdata(fnp.array([0.0, 2.0, 3.0, 2.0]))
     Array([1. , 2.5, 4. , 2.5], dtype=float32)
     """
-    if method not in _METHODS:
+    if not among(method, _METHODS):
         allowed = ", ".join(map(repr, _METHODS))
         raise UsageError(message(f"scipy.stats.rankdata: got method={method!r}", allowed, "method='average'"))
     x, i = _lines("rankdata", a, axis, nan_policy)
@@ -163,4 +164,8 @@ def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, 
         out = full(x.shape[:-1], x.dtype.type(np.nan))
     else:
         out = fnp.std(x, -1, ddof=less) / float(np.sqrt(x.shape[-1]))
-    return fnp.expand_dims(out, tuple(range(np.ndim(a))) if i is None else i) if keepdims else out
+    return (
+        fnp.expand_dims(out, tuple(range(np.ndim(a))) if i is None else i)
+        if flag(keepdims, "scipy.stats.sem", "keepdims")
+        else out
+    )

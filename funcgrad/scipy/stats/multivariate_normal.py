@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy import linalg
 from funcgrad.ops import elementwise as ew
@@ -25,7 +26,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: Any = None) -> Any:
     >>> multivariate_normal.logpdf(fnp.array([1.0, 2.0]), fnp.zeros(2), fnp.array([[2.0, 0.5], [0.5, 1.0]]))
     Array(-4.117685, dtype=float32)
     """
-    if allow_singular not in (None, False, True):
+    if not among(allow_singular, (None, False, True)):
         raise UsageError(
             message(f"scipy.stats.multivariate_normal: got allow_singular={allow_singular!r}", "True or False", "True")
         )
