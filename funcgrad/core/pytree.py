@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from funcgrad.core.errors import TreeError, UsageError, message
+from funcgrad.core.errors import TreeError, UsageError, describe, message
 from funcgrad.core.tree_compile import (
     Flatten,
     compile_flatten,
@@ -179,7 +179,14 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     >>> tree_util.tree_unflatten(treedef, ["x", "y", "z"])
     {'b': 'x', 'w': ['y', 'z']}
     """
-    return treedef.unflatten(leaves)
+    return _structure(treedef, "tree_unflatten", "treedef").unflatten(leaves)
+
+
+def _structure(x: Any, name: str, arg: str) -> PyTreeDef:
+    """A structure of a tree, which was given as an argument."""
+    if isinstance(x, PyTreeDef):
+        return x
+    raise TreeError(message(f"{name}: got {describe(x)} for {arg}", "a PyTreeDef", "tree_util.tree_structure(tree)"))
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
@@ -315,9 +322,11 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     >>> tree_util.tree_transpose(outer, inner, pairs)
     ({'a': 1, 'b': 2}, {'a': 10, 'b': 20})
     """
+    _structure(outer_treedef, "tree_transpose", "outer_treedef")
     subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
     if inner_treedef is None:
         inner_treedef = tree_structure(subtrees[0]) if subtrees else LEAF
+    _structure(inner_treedef, "tree_transpose", "inner_treedef")
     columns = [inner_treedef.flatten_up_to(subtree) for subtree in subtrees]
     expected = outer_treedef.num_leaves * inner_treedef.num_leaves
     got = tree_structure(pytree_to_transpose).num_leaves
@@ -504,7 +513,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     >>> tree_util.treedef_children(tree_util.tree_structure({"a": 1, "b": (2, 3)}))
     [PyTreeDef(*), PyTreeDef((*, *))]
     """
-    return treedef.children()
+    return _structure(treedef, "treedef_children", "treedef").children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
@@ -513,7 +522,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     >>> tree_util.treedef_is_leaf(tree_util.tree_structure(1)), tree_util.treedef_is_leaf(tree_util.tree_structure([1]))
     (True, False)
     """
-    return treedef.num_nodes == 1
+    return _structure(treedef, "treedef_is_leaf", "treedef").num_nodes == 1
 
 
 _TUPLE = NODES[tuple]
@@ -525,4 +534,5 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     >>> tree_util.treedef_tuple([tree_util.tree_structure(1), tree_util.tree_structure([2, 3])])
     PyTreeDef((*, [*, *]))
     """
-    return PyTreeDef(_TUPLE, None, tuple(treedefs))
+    given = treedefs if isinstance(treedefs, Iterable) else [treedefs]  # what is no structure raises
+    return PyTreeDef(_TUPLE, None, tuple([_structure(t, "treedef_tuple", "treedefs") for t in given]))

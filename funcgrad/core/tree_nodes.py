@@ -222,7 +222,13 @@ def lookup(cls: type) -> Node | None:
     return node
 
 
+def _check_type(x: Any) -> None:
+    if not isinstance(x, type):
+        raise UsageError(message(f"pytrees: got {x!r} for the type of a node", "a class", "type(x)"))
+
+
 def _register(node: Node) -> None:
+    _check_type(node.cls)
     if node.cls in NODES:
         raise UsageError(
             message(
@@ -402,8 +408,17 @@ def register_pytree_node_class(cls: C) -> C:
     >>> tree_util.tree_map(lambda x: x + 1, Pair(1, 2)).b
     3
     """
+    _check_class(cls, "tree_flatten")
     register_pytree_node(cls, cls.tree_flatten, cls.tree_unflatten)
     return cls
+
+
+def _check_class(cls: Any, *methods: str) -> None:
+    missing = [m for m in (*methods, "tree_unflatten") if not hasattr(cls, m)]
+    if not isinstance(cls, type) or missing:
+        raise UsageError(
+            message(f"pytrees: got {cls!r}", f"a class with the methods {', '.join(methods)}, tree_unflatten", "class C:")
+        )
 
 
 def register_pytree_with_keys_class(cls: C) -> C:
@@ -421,6 +436,7 @@ def register_pytree_with_keys_class(cls: C) -> C:
     >>> [tree_util.keystr(path) for path, leaf in tree_util.tree_leaves_with_path(Pair(1, 2))]
     ['.a', '.b']
     """
+    _check_class(cls, "tree_flatten_with_keys")
     register_pytree_with_keys(cls, cls.tree_flatten_with_keys, cls.tree_unflatten, getattr(cls, "tree_flatten", None))
     return cls
 
@@ -468,6 +484,7 @@ def register_dataclass(
     >>> fg.grad(lambda m: (m.w**2).sum())(layer)
     Layer(w=Array([2., 4.], dtype=float32), name='first')
     """
+    _check_type(nodetype)
     is_dataclass = hasattr(nodetype, "__dataclass_fields__")
     if data_fields is None or meta_fields is None:
         if not is_dataclass or (data_fields is None) != (meta_fields is None):

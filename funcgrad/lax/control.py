@@ -138,7 +138,7 @@ def scan(
     x_leaves, x_tree = tree_flatten(xs)
     x_values = as_values("scan xs", x_leaves, xs)
     n = _length(xs, x_values, length)
-    steps = _unroll(unroll, n)
+    steps, reverse = _unroll(unroll, n), flag(reverse, "lax.scan", "reverse")
     leaves, in_tree = tree_flatten(init)
     values = as_values("scan init", leaves, init)
     if config.disable_jit and not any(isinstance(x, Tracer) for x in values + x_values):

@@ -135,11 +135,7 @@ def _literal(x: Any, dtype: np.dtype) -> Any:
         ) from None
     except TypeError:  # a complex number for a real dtype
         raise DtypeError(
-            message(
-                f"the Python number {x} was to become {dtype}",
-                "numbers that the dtype has",
-                "x.real, fnp.asarray(x).astype(dtype)",
-            )
+            message(f"the Python number {x} was to become {dtype}", "real numbers", "x.real, or a complex dtype")
         ) from None
 
 

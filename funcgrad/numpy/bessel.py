@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import DtypeError, ShapeError, message
-from funcgrad.numpy._axes import static_int
+from funcgrad.numpy._axes import fitting, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand, unary_inexact
 from funcgrad.numpy.filled import ones
 from funcgrad.ops import elementwise as ew
@@ -50,7 +50,7 @@ def kaiser(M: Any, beta: Any) -> Any:
     >>> fnp.kaiser(5, 2.0)[:3]
     Array([0.43867627, 0.83476144, 1.        ], dtype=float32)
     """
-    n = static_int(M, "kaiser", "M")
+    n = fitting(static_int(M, "kaiser", "M"), "kaiser", "M")
     v = real_float(common_inexact(operand(beta, "kaiser", "beta"))[0], "kaiser")
     aval = aval_of(v)
     if aval.shape:

@@ -7,6 +7,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import message
+from funcgrad.numpy._axes import host_array
 from funcgrad.numpy._promote import as_value, check_unsupported, common_shape, operand, scalar_array
 from funcgrad.numpy._table import binary_compare, wrong_dtype
 from funcgrad.ops import elementwise as ew
@@ -246,8 +247,8 @@ def isreal(x: Any) -> Any:
     return ew.not_(iscomplex(x))
 
 
-def _dtype_of(x: Any) -> np.dtype:
-    return x.dtype if isinstance(x, Value) else np.asarray(x).dtype
+def _dtype_of(x: Any, name: str) -> np.dtype:
+    return x.dtype if isinstance(x, Value) else host_array(x, name, "x").dtype
 
 
 def iscomplexobj(x: Any) -> bool:
@@ -256,7 +257,7 @@ def iscomplexobj(x: Any) -> bool:
     >>> fnp.iscomplexobj(fnp.array([3 + 0j])), fnp.iscomplexobj(3.0)
     (True, False)
     """
-    return _dtype_of(x) in dt.COMPLEXES
+    return _dtype_of(x, "iscomplexobj") in dt.COMPLEXES
 
 
 def isrealobj(x: Any) -> bool:

@@ -226,7 +226,13 @@ def as_dtype(x: Any, dtype: np.dtype) -> np.ndarray:
     an integer dtype's range become its bounds."""
     with np.errstate(all="ignore"):
         x = np.asarray(x)
-        return convert_numpy(x, dtype) if x.dtype in dt.ANY else x.astype(dtype)
+        if x.dtype in dt.ANY:
+            return convert_numpy(x, dtype)
+        try:
+            return x.astype(dtype)
+        except (TypeError, ValueError, OverflowError) as error:  # objects and texts
+            came = f"an array of NumPy's dtype {x.dtype} was to become {dtype}: {error}"
+            raise UsageError(message(came, "numbers that the dtype has", "check the elements")) from None
 
 
 def _strong(x: Value) -> Value:

@@ -93,8 +93,18 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     """
     letters, output, xs = _parse(subscripts, operands)
     text = ",".join(letters) + "->" + output
-    path, info = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize, len(xs)))
+    path, info = _path(text, xs, optimize)
     return ["einsum_path", *path], str(info)
+
+
+def _path(text: str, xs: list[Any], optimize: Any) -> tuple[Any, Any]:
+    """opt_einsum's path and report; an error where `optimize` is none of its ways and no path for these operands."""
+    way = _optimize(optimize, len(xs))
+    try:
+        return opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=way)
+    except (IndexError, TypeError, ValueError) as error:
+        came = f"fnp.einsum: got optimize={optimize!r} for {len(xs)} operands: {error}"
+        raise UsageError(message(came, "a path that contracts all operands", "optimize='auto'")) from None
 
 
 _STRATEGIES = (
@@ -164,8 +174,7 @@ def _contraction_order(letters: list[str], output: str, xs: list[Value], optimiz
     if len(xs) <= 2:
         return [tuple(range(len(xs)))]
     text = ",".join(letters) + "->" + output
-    path, _ = opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=_optimize(optimize, len(xs)))
-    return list(path)
+    return list(_path(text, xs, optimize)[0])
 
 
 def _reduce_all(terms: list[tuple[str, Any]], kept: set[str]) -> tuple[str, Any]:

@@ -134,10 +134,14 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
         return repr(x)
 
 
+# More of them change nothing.
+_MOST_CHARACTERS = 10**6
+
+
 def _print_options(name: str, width: Any, precision: Any, suppress: Any) -> dict[str, Any]:
     """What array_repr and array_str change of NumPy's printing."""
     numbers = {"linewidth": (width, "max_line_width"), "precision": (precision, "precision")}
-    out: dict[str, Any] = {k: extent(n, name, arg) for k, (n, arg) in numbers.items() if n is not None}
+    out: dict[str, Any] = {k: min(extent(n, name, arg), _MOST_CHARACTERS) for k, (n, arg) in numbers.items() if n is not None}
     return out if suppress is None else out | {"suppress": flag(suppress, f"fnp.{name}", "suppress_small")}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import MANY, concrete, static_int
+from funcgrad.numpy._axes import MANY, concrete, listed, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import equal
 from funcgrad.numpy.cumulative import diff
@@ -41,7 +41,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     """
     if isinstance(bins, str):
         raise UsageError(message(f"fnp.histogram_bin_edges: got bins={bins!r}", "a number of bins, or edges", "bins=10"))
-    edges = as_value(np.asarray(bins) if isinstance(bins, (list, tuple)) else bins, "histogram_bin_edges", "bins")
+    edges = as_value(listed(bins, "histogram_bin_edges", "bins"), "histogram_bin_edges", "bins")
     (x,) = common_inexact(as_value(a, "histogram_bin_edges"))
     if edges.ndim == 1:
         known = concrete(edges)
@@ -78,7 +78,7 @@ def _counts(name: str, place: Any, n: int, weights: Any) -> Any:
     """How often each of 0 to n - 1 comes, or the sum of the weights there."""
     if weights is None:
         return full((n,), np.int64(0)).at[place].add(1, mode="drop")
-    w = ravel(as_value(np.asarray(weights) if isinstance(weights, (list, tuple)) else weights, name, "weights"))
+    w = ravel(as_value(listed(weights, name, "weights"), name, "weights"))
     w = cast(w, dt.int64) if w.dtype == dt.bool_ else w
     if w.shape != place.shape:
         raise ShapeError(
@@ -134,7 +134,7 @@ def histogramdd(
 
 def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: Any) -> tuple[Any, list[Any]]:
     if isinstance(sample, (list, tuple)):
-        columns = [as_value(np.asarray(c) if isinstance(c, (list, tuple)) else c, name, "sample") for c in sample]
+        columns = [as_value(listed(c, name, "sample"), name, "sample") for c in sample]
     else:
         x = as_value(sample, name, "sample")
         columns = [x[:, k] for k in range_(x.shape[1])] if x.ndim == 2 else [x]  # type: ignore[index]

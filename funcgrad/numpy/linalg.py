@@ -258,12 +258,12 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     both = tuple(sorted(axes))
     if among(ord, (None, "fro", "f")):
         return _root_of_squares(x, both, keepdims)
-    if ord in (1, -1, np.inf, -np.inf):
+    if among(ord, (1, -1, np.inf, -np.inf)):
         inner, outer_ = (rows, columns) if ord in (1, -1) else (columns, rows)
         sums = sum_(ew.abs(x), inner, keepdims=True)
         out = (max_ if ord > 0 else min_)(sums, outer_, keepdims=True)
         return out if keepdims else structure.squeeze(out, both)
-    if ord in (2, -2, "nuc"):
+    if among(ord, (2, -2, "nuc")):
         s = svdvals(moveaxis(x, (rows, columns), (-2, -1)))
         out = sum_(s, -1) if ord == "nuc" else max_(s, -1) if ord > 0 else min_(s, -1)
         return expand_dims(out, dimensions=both) if keepdims else out
@@ -352,7 +352,7 @@ def cond(x: Any, p: Any = None) -> Any:
     v = matrices(x, "linalg.cond", "x", square=not among(p, (None, 2, -2)))
     if 0 in v.shape[-2:]:
         raise ShapeError(message(f"fnp.linalg.cond: got {v.aval.str_short()}", "matrices with elements", "check x.shape"))
-    if p in (None, 2, -2):
+    if among(p, (None, 2, -2)):
         s = svdvals(v)
         r = ew.div(s[..., -1], s[..., 0]) if p == -2 else ew.div(s[..., 0], s[..., -1])
     else:

@@ -8,7 +8,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import axes_of, concrete
+from funcgrad.numpy._axes import axes_of, concrete, listed
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, check_unsupported, common_inexact, common_shape, operand
 from funcgrad.numpy.compare import isnan, less, less_equal, logical_or
 from funcgrad.numpy.cumulative import cumsum
@@ -88,7 +88,7 @@ def _quantile(
 
 def _fractions(name: str, q: Any, percent: bool) -> Any:
     """The fractions as float64: places in long lines must be exact."""
-    p = operand(np.asarray(q) if isinstance(q, (list, tuple)) else q, name, "q")
+    p = operand(listed(q, name, "q"), name, "q")
     if aval_of(p).dtype in dt.COMPLEXES:
         raise UsageError(message(f"fnp.{name}: got complex q", "real numbers", "q.real"))
     p, most = as_value(cast(p, dt.float64), name, "q"), 100 if percent else 1

@@ -86,8 +86,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         count = max(0, math.ceil((stop - start) / step))
     if target in dt.INTEGERS and all([isinstance(v, (int, np.integer)) for v in (start, stop, step)]):
         out = iota(dtype=target, shape=(count,), dimension=0)
-        out = out if step == 1 else ew.mul(out, target.type(step))
-        return out if start == 0 else ew.add(out, target.type(start))
+        out = out if step == 1 else ew.mul(out, cast(step if count > 1 else 1, target))
+        return out if start == 0 else ew.add(out, cast(start, target))
     with np.errstate(all="ignore"):
         wide = np.float64 if target in dt.FLOATS | dt.SMALL_FLOATS else None
         return from_numpy(convert_numpy(_steps(start, stop, step, wide)[:count], target), copy=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
-from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_array, static_int, static_ints
+from funcgrad.numpy._axes import axes_of, axis_of, extent, shape_of, static_array, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value
 from funcgrad.numpy.index import read_with
 from funcgrad.numpy.structure import cut, ravel, reshape, swapaxes
@@ -180,7 +180,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         )
     places = np.repeat(np.arange(n), counts)
     if total_repeat_length is not None:
-        total = static_int(total_repeat_length, "repeat", "total_repeat_length")
+        total = extent(total_repeat_length, "repeat", "total_repeat_length")
         places = np.pad(places[:total], (0, max(0, total - places.size)), constant_values=n - 1)
     return x[(slice(None),) * i + (places,)]  # type: ignore[index]
 

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad import ops
 from funcgrad.core import dtypes as dt
 from funcgrad.core.errors import ConcretizationTypeError, DtypeError, ShapeError, UsageError, message
-from funcgrad.numpy._axes import concrete, static_int
+from funcgrad.numpy._axes import concrete, listed, static_int
 from funcgrad.numpy._promote import as_value, cast
 from funcgrad.numpy.index import mode_of
 from funcgrad.numpy.reductions import max as max_
@@ -29,7 +29,7 @@ def _folded(
     name: str, method: str, start: Any, join: Callable[..., Any], data: Any, segment_ids: Any, num_segments: Any,
     unique_indices: bool, bucket_size: Any, mode: Any,
 ) -> Any:  # fmt: skip
-    x, ids = [as_value(np.asarray(v) if isinstance(v, (list, tuple)) else v, f"ops.{name}") for v in (data, segment_ids)]
+    x, ids = [as_value(listed(v, f"ops.{name}", n), f"ops.{name}", n) for v, n in ((data, "data"), (segment_ids, "segment_ids"))]
     if ids.dtype not in dt.INTEGERS:
         raise DtypeError(message(f"ops.{name}: got segment_ids {ids.aval.str_short()}", "integers", "ids.astype('int32')"))
     if ids.ndim != 1 or not x.ndim or x.shape[0] != ids.shape[0]:

@@ -8,7 +8,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import MANY, axis_of
+from funcgrad.numpy._axes import MANY, axis_of, listed
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_shapes_of,
@@ -260,7 +260,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     """
     out = []
     for k, a in enumerate(args):
-        v = as_value(np.asarray(a) if isinstance(a, (list, tuple)) else a, "ix_", "args")
+        v = as_value(listed(a, "ix_", "args"), "ix_", "args")
         if v.ndim != 1:
             raise ShapeError(message(f"fnp.ix_: got {v.aval.str_short()}", "vectors", "x.ravel()"))
         v = nonzero(v)[0] if v.dtype == dt.bool_ else v

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.arguments import among
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import axes_of, axis_of, shape_of, static_int, static_ints
+from funcgrad.numpy._axes import axes_of, axis_of, host_array, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value
 from funcgrad.ops import shape as ops
 from funcgrad.trace.value import Value
@@ -27,7 +27,7 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> fnp.shape(fnp.zeros((2, 3))), fnp.shape([[1, 2]]), fnp.shape(1.0)
     ((2, 3), (1, 2), ())
     """
-    return a.shape if isinstance(a, Value) else np.shape(a)
+    return a.shape if isinstance(a, (Value, np.ndarray)) else host_array(a, "shape", "a").shape
 
 
 def ndim(a: Any) -> int:
@@ -70,7 +70,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
     new = _filled_in(static_ints(shape, "reshape", "shape"), x)
     if among(order, ("C", "A")):
         return x if new == x.aval.shape else ops.reshape(x, shape=new)
-    if order == "F":
+    if among(order, ("F",)):
         return transpose(reshape(transpose(x), new[::-1]))
     raise UsageError(message(f"fnp.reshape: got order={order!r}", "'C', 'F' or 'A'", "order='C'"))
 

@@ -9,7 +9,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import extent, static_int, steps
+from funcgrad.numpy._axes import extent, fitting, static_int, steps
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -127,9 +127,9 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
     Array([3, 6, 7], dtype=int64)
     """
     i, j = np.tril_indices(
-        static_int(n, "tril_indices", "n"),
-        static_int(k, "tril_indices", "k"),
-        None if m is None else static_int(m, "tril_indices", "m"),
+        fitting(static_int(n, "tril_indices", "n"), "tril_indices", "n"),
+        fitting(static_int(k, "tril_indices", "k"), "tril_indices", "k"),
+        None if m is None else fitting(static_int(m, "tril_indices", "m"), "tril_indices", "m"),
     )
     return from_numpy(i), from_numpy(j)
 
@@ -145,9 +145,9 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, Any]:
     Array([1, 2, 5], dtype=int64)
     """
     i, j = np.triu_indices(
-        static_int(n, "triu_indices", "n"),
-        static_int(k, "triu_indices", "k"),
-        None if m is None else static_int(m, "triu_indices", "m"),
+        fitting(static_int(n, "triu_indices", "n"), "triu_indices", "n"),
+        fitting(static_int(k, "triu_indices", "k"), "triu_indices", "k"),
+        None if m is None else fitting(static_int(m, "triu_indices", "m"), "triu_indices", "m"),
     )
     return from_numpy(i), from_numpy(j)
 
@@ -192,6 +192,8 @@ def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any
     if not callable(mask_func):
         raise UsageError(message(f"fnp.mask_indices: got {describe(mask_func)}", "a function such as fnp.triu", "fnp.triu"))
     mask = np.asarray(mask_func(ones((n, n)), k))
+    if mask.ndim != 2:
+        raise UsageError(message(f"fnp.mask_indices: mask_func gave {describe(mask)}", "a matrix", "mask_func=fnp.triu"))
     found = np.nonzero(mask)
     if size is not None:
         s = extent(size, "mask_indices", "size")

@@ -32,6 +32,17 @@ def vector(x: Any, name: str, arg: str, least: int = 0) -> Any:
     return v
 
 
+def _side(n: Any, name: str) -> int:
+    """The side of a square matrix that SciPy makes."""
+    side = extent(n, name, "n")
+    if side > _MOST_SIDE:
+        raise UsageError(message(f"{name}: got n={n}", f"0 to {_MOST_SIDE}: there are n * n numbers", "n=8"))
+    return side
+
+
+_MOST_SIDE = 2**22
+
+
 def _grid(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(rows)[:, None], np.arange(columns)[None, :]
 
@@ -155,7 +166,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     >>> m @ fnp.array([1, 2, 3]), fnp.convolve(fnp.array([1, 10]), fnp.array([1, 2, 3]))
     (Array([ 1, 12, 23, 30], dtype=int64), Array([ 1, 12, 23, 30], dtype=int64))
     """
-    v, count = vector(a, "convolution_matrix", "a", 1), static_int(n, "scipy.linalg.convolution_matrix", "n")
+    v, count = vector(a, "convolution_matrix", "a", 1), extent(n, "scipy.linalg.convolution_matrix", "n")
     if not among(mode, ("full", "same", "valid")) or count < 1:
         raise UsageError(
             message(
@@ -210,7 +221,7 @@ def hilbert(n: int) -> Any:
     Array([[1.        , 0.5       ],
            [0.5       , 0.33333334]], dtype=float32)
     """
-    return _known(scipy.linalg.hilbert(extent(n, "scipy.linalg.hilbert", "n")))
+    return _known(scipy.linalg.hilbert(_side(n, "scipy.linalg.hilbert")))
 
 
 def invhilbert(n: int) -> Any:
@@ -221,7 +232,7 @@ def invhilbert(n: int) -> Any:
     Array([[ 4., -6.],
            [-6., 12.]], dtype=float32)
     """
-    return _known(scipy.linalg.invhilbert(extent(n, "scipy.linalg.invhilbert", "n")))
+    return _known(scipy.linalg.invhilbert(_side(n, "scipy.linalg.invhilbert")))
 
 
 def helmert(n: int, full: bool = False) -> Any:
@@ -232,7 +243,7 @@ def helmert(n: int, full: bool = False) -> Any:
     Array([[ 0.70710677, -0.70710677,  0.        ],
            [ 0.4082483 ,  0.4082483 , -0.8164966 ]], dtype=float32)
     """
-    return _known(scipy.linalg.helmert(extent(n, "scipy.linalg.helmert", "n"), flag(full, "scipy.linalg.helmert", "full")))
+    return _known(scipy.linalg.helmert(_side(n, "scipy.linalg.helmert"), flag(full, "scipy.linalg.helmert", "full")))
 
 
 def hadamard(n: int, dtype: Any = int) -> Any:
@@ -261,7 +272,7 @@ def pascal(n: int, kind: Any = None) -> Any:
            [ 1,  3,  6, 10],
            [ 1,  4, 10, 20]], dtype=uint64)
     """
-    return _integers(scipy.linalg.pascal(extent(n, "scipy.linalg.pascal", "n"), _kind("pascal", kind)))
+    return _integers(scipy.linalg.pascal(_side(n, "scipy.linalg.pascal"), _kind("pascal", kind)))
 
 
 def invpascal(n: int, kind: Any = None) -> Any:
@@ -273,7 +284,7 @@ def invpascal(n: int, kind: Any = None) -> Any:
            [-3,  5, -2],
            [ 1, -2,  1]], dtype=int64)
     """
-    return _integers(scipy.linalg.invpascal(extent(n, "scipy.linalg.invpascal", "n"), _kind("invpascal", kind)))
+    return _integers(scipy.linalg.invpascal(_side(n, "scipy.linalg.invpascal"), _kind("invpascal", kind)))
 
 
 def _kind(name: str, kind: Any) -> str:
@@ -299,5 +310,5 @@ def dft(n: int, scale: Any = None, *, dtype: Any = None) -> Any:
     """
     if not among(scale, (None, "sqrtn", "n")):
         raise UsageError(message(f"scipy.linalg.dft: got scale={scale!r}", "None, 'sqrtn', 'n'", "scale='sqrtn'"))
-    found = scipy.linalg.dft(extent(n, "scipy.linalg.dft", "n"), scale)
+    found = scipy.linalg.dft(_side(n, "scipy.linalg.dft"), scale)
     return cast(array(found), dt.default_complex() if dtype is None else dt.canonical(dtype))

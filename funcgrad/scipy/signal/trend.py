@@ -45,7 +45,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     i = axis_of(axis, x.ndim, "x.detrend")
     if among(type, ("constant", "c")):
         return subtract(x, mean(x, i, keepdims=True))
-    if type not in ("linear", "l"):
+    if not among(type, ("linear", "l")):
         raise UsageError(message(f"signal.detrend: got type={type!r}", "'linear' or 'constant'", "type='linear'"))
     n = x.shape[i]
     breaks = np.unique(np.concatenate([[0], np.array(static_ints(bp, "x.detrend", "bp"), int), [n]]))

@@ -1,7 +1,7 @@
 """Bessel functions, spherical harmonics, hypergeometric functions, Bernoulli numbers."""
 
+import math
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -145,11 +145,11 @@ def bernoulli(n: int) -> Any:
     found = [Fraction(1)]
     for k in range(1, min(count, _LAST_BERNOULLI) + 1):
         odd = k > 1 and k % 2
-        total = Fraction(0) if odd else -sum((comb(k + 1, j) * found[j] for j in range(k)), Fraction(0)) / (k + 1)
+        total = Fraction(0) if odd else -sum((math.comb(k + 1, j) * found[j] for j in range(k)), Fraction(0)) / (k + 1)
         found.append(total)
     dtype = dt.default_float()
     limit = float(dt.finfo(dtype).max)
-    numbers = [float(b) if abs(b) <= limit else float(np.copysign(np.inf, b.numerator)) for b in found]
+    numbers = [float(b) if abs(b) <= limit else math.copysign(math.inf, 1 if b > 0 else -1) for b in found]
     places = np.arange(count + 1)
     out = np.where(places % 2, 0, np.where(places % 4, np.inf, -np.inf)).astype(dtype)
     out[: len(numbers)] = numbers

@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from funcgrad import numpy as fnp
 from funcgrad import random
 from funcgrad.core.errors import ShapeError, UsageError, message
@@ -68,7 +66,7 @@ class gaussian_kde:
             return fnp.power(self.neff * ((self.d + 2) / 4.0), -1.0 / (self.d + 4))
         if isinstance(bw_method, Callable):
             return bw_method(self)
-        if isinstance(bw_method, str) or np.ndim(bw_method):
+        if isinstance(bw_method, str) or fnp.ndim(bw_method):
             allowed = "'scott', 'silverman', a number, or a function of the estimate"
             raise UsageError(message(f"scipy.stats.gaussian_kde: got bw_method={bw_method!r}", allowed, "bw_method='scott'"))
         return operands("gaussian_kde", self.dataset, bw_method)[1].astype(self.dataset.dtype)
