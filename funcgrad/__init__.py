@@ -8,7 +8,7 @@ This file holds names only, and has uncaught errors shown without the package's 
 
 import importlib
 
-import funcgrad._pause as _pause
+import funcgrad.core.collecting as _collecting
 from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
 from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from funcgrad.api.callback import check, io_callback, pure_callback
@@ -30,7 +30,6 @@ from funcgrad.api.jacobian import hessian, jacfwd, jacrev
 from funcgrad.api.jacobian import jacrev as jacobian
 from funcgrad.api.jet import jet
 from funcgrad.api.jit import clear_caches, jit
-from funcgrad.api.numba_kernel import numba_kernel
 from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
 from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
 from funcgrad.api.vectorize import vmap
@@ -55,6 +54,8 @@ _WHEN_USED = ("scipy", "test_util", "testing")  # modules that `import funcgrad`
 def __getattr__(name: str) -> object:
     if name in _WHEN_USED:
         return importlib.import_module(f"funcgrad.{name}")
+    if name == "numba_kernel":  # the one function that cannot do without numba
+        return importlib.import_module("funcgrad.api.numba_kernel").numba_kernel
     # opt_einsum looks for these three at the top of the package that an array's class is from.
     if name in ("einsum", "tensordot", "transpose"):
         return getattr(numpy, name)
@@ -62,7 +63,11 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'funcgrad' has no attribute {name!r}{near}")
 
 
-_pause.resume()
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_WHEN_USED})
+
+
+_collecting.resume(_collecting.of_import)
 __version__ = "0.1.0"
 
 __all__ = [

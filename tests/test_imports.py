@@ -39,7 +39,7 @@ def imported(node):
 
 
 def imports(tree):
-    """(module, line) of each import that runs: what stands under `if TYPE_CHECKING:` does not."""
+    """(module, line) of each import that runs, at once or lazily: what stands under `if TYPE_CHECKING:` does not."""
     skipped = {
         inner
         for node in ast.walk(tree)
@@ -50,6 +50,8 @@ def imports(tree):
         if isinstance(node, ast.Import | ast.ImportFrom) and node not in skipped:
             for module in imported(node):
                 yield module, node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "LazyModule":
+            yield ast.literal_eval(node.args[0]), node.lineno  # later, and an import all the same
 
 
 def room(module):
@@ -117,7 +119,32 @@ def test_import_compiles_nothing(tmp_path):
         "from funcgrad.runtime.counters import counters\n"
         "assert counters.snapshot()['compiled'] == counters.snapshot()['loaded'] == 0, counters\n"
         "assert not os.listdir(sys.argv[1]), os.listdir(sys.argv[1])\n"
-        "for extra in ('sklearn', 'matplotlib', 'tqdm', 'pytest', 'hypothesis'): assert extra not in sys.modules, extra\n"
+        "for extra in ('numba', 'llvmlite', 'sklearn', 'matplotlib', 'tqdm', 'pytest', 'hypothesis'): assert extra not in sys.modules, extra\n"
     )
     env = {"FUNCGRAD_CACHE_DIR": str(tmp_path), "PATH": "", "PYTHONPATH": str(PACKAGE.parent)}
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, env=env)
+
+
+WARM = """
+import sys
+import funcgrad as fg, funcgrad.numpy as fnp
+from funcgrad.runtime.counters import counters
+
+def loss(w, x):
+    return fg.lax.fori_loop(0, 3, lambda i, y: fnp.tanh(y @ w), x).sum()
+
+print(fg.jit(fg.grad(loss))(fnp.eye(40), fnp.ones((8, 40))).sum())
+print(counters.compiled, "numba" in sys.modules)
+"""
+
+
+def test_numba_is_imported_to_compile_only(tmp_path):
+    """A process whose kernels, and whose driver, are all on disk does without."""
+    env = {**os.environ, "FUNCGRAD_CACHE_DIR": str(tmp_path), "FUNCGRAD_CACHE": "1", "PYTHONPATH": str(PACKAGE.parent)}
+    outputs = [
+        subprocess.run([sys.executable, "-c", WARM], check=True, env=env, capture_output=True, text=True).stdout.split()
+        for _ in range(2)
+    ]
+    (cold, compiled, there), (warm, *rest) = outputs
+    assert int(compiled) > 0 and there == "True"
+    assert warm == cold and rest == ["0", "False"]

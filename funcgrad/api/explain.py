@@ -4,17 +4,22 @@ import functools
 import html
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funcgrad.api.jit import jit
 from funcgrad.bridge.flat import check_callable
 from funcgrad.bridge.jit import Jitted
-from funcgrad.bridge.report import StepReport, buffer_plan, measure, size_text, step_reports
 from funcgrad.bridge.runner import as_array
+from funcgrad.core.lazy import LazyModule
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.jaxpr import Jaxpr
+
+if TYPE_CHECKING:
+    from funcgrad.bridge.report import StepReport
+
+report: Any = LazyModule("funcgrad.bridge.report")
 
 
 class Explanation:
@@ -29,7 +34,7 @@ class Explanation:
 
     def __init__(self, name: str, traced: Jaxpr, prepared: Any, values: list[Any], compiled: int):
         self.name, self.traced, self.simplified, self.program = name, traced, prepared.jaxpr, prepared.program
-        self.steps: list[StepReport] = step_reports(self.program) if self.program is not None else []
+        self.steps: list[StepReport] = report.step_reports(self.program) if self.program is not None else []
         self.kernels = {s.name: s.source for s in self.steps if s.kind == "kernel"}
         self.compiled = compiled
         self.times: list[float] | None = None
@@ -42,7 +47,7 @@ class Explanation:
                 np.array(self._values[i]._np, order="C").view(dtype).reshape(shape)
                 for i, (shape, dtype) in zip(self._prepared.inputs, self.program.inputs, strict=True)
             ]
-            self.times = measure(self.program, inputs, seconds)
+            self.times = report.measure(self.program, inputs, seconds)
         return self
 
     @property
@@ -70,7 +75,7 @@ class Explanation:
         launches = ", ".join(f"{n} {kind} step{'s' * (n != 1)}" for kind, n in kinds.items() if n)
         head = (
             f"{self.name}: {launches or 'no step'}, {len(self.kernels)} distinct kernel{'s' * (len(self.kernels) != 1)} "
-            f"({self.compiled} compiled for it), {size_text(self.bytes)} moved, {self.flops:,} operations"
+            f"({self.compiled} compiled for it), {report.size_text(self.bytes)} moved, {self.flops:,} operations"
         )
         lines = [
             head,
@@ -84,7 +89,7 @@ class Explanation:
         lines += ["", "Steps"]
         total = sum([ns for ns in self.times if not math.isnan(ns)]) if self.times else 0.0
         for k, step in enumerate(self.steps):
-            figures = f"{size_text(step.bytes)}, {step.flops:,} operations"
+            figures = f"{report.size_text(step.bytes)}, {step.flops:,} operations"
             if self.times and not math.isnan(self.times[k]):
                 ns = self.times[k]
                 figures += (
@@ -94,7 +99,7 @@ class Explanation:
             lines.append(f"  {deeper}{k}  {step.name}  {step.what}")
             if step.bytes or self.times:
                 lines.append(f"       {deeper}{figures}")
-        lines += ["", "Buffers", *("  " + line for line in buffer_plan(self.program))]
+        lines += ["", "Buffers", *("  " + line for line in report.buffer_plan(self.program))]
         if self.kernels:
             lines += ["", "Kernels"]
             for source in self.kernels.values():

@@ -6,7 +6,7 @@ In: a Jaxpr without constvars, and which inputs are donated. Out: a `Runner`, wh
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,18 +18,20 @@ from funcgrad.core.aval import ShapedArray
 from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
 from funcgrad.core.errors import CompileError, message
+from funcgrad.core.lazy import LazyModule
 from funcgrad.ir.check import check
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import Jaxpr, Literal, Var
-from funcgrad.loops import interpreter
-from funcgrad.loops.compile import compile_program
-from funcgrad.loops.program import Program
-from funcgrad.passes import simplify
 from funcgrad.runtime.buffers import array_address
 from funcgrad.runtime.counters import counters
-from funcgrad.runtime.executable import Executable, load
 from funcgrad.trace.interpreter import floor, running
+
+if TYPE_CHECKING:
+    from funcgrad.loops.program import Program
+    from funcgrad.runtime.executable import Executable
+
+machine: Any = LazyModule("funcgrad.bridge.machine")
 
 
 class Out(NamedTuple):
@@ -45,7 +47,7 @@ class Out(NamedTuple):
 class Prepared(NamedTuple):
     """A program and how it fits the Jaxpr's inputs and outputs."""
 
-    program: Program | None
+    program: "Program | None"
     jaxpr: Jaxpr  # what was compiled
     inputs: tuple[int, ...]  # for each program input the number of the Jaxpr's
     outs: tuple[Out, ...]
@@ -55,7 +57,7 @@ class Prepared(NamedTuple):
 
 def prepare(jaxpr: Jaxpr, donated: tuple[int, ...] = ()) -> Prepared:
     """Simplify, set aside what needs no program (unused inputs; outputs that are inputs, literals or repeated), and compile."""
-    simple = simplify(jaxpr)
+    simple = machine.simplify(jaxpr)
     if config.check_ir:
         check(simple)
     number = {v: i for i, v in enumerate(simple.invars)}
@@ -76,7 +78,7 @@ def prepare(jaxpr: Jaxpr, donated: tuple[int, ...] = ()) -> Prepared:
     if not new and not any(map(effectful, simple.eqns)):
         return Prepared(None, Jaxpr((), simple.invars, (), ()), (), tuple(outs), (), {})
     core = Jaxpr((), [simple.invars[i] for i in inputs], simple.eqns, list(new))
-    program = compile_program(core, tuple([k for k, i in enumerate(inputs) if i in donated]))
+    program = machine.compile_program(core, tuple([k for k, i in enumerate(inputs) if i in donated]))
     forwarded = {j: inputs[k] for j, k in program.forwarded}
     outs = [Out("alias", forwarded[o.number], o.aval) if o.kind == "new" and o.number in forwarded else o for o in outs]
     avals = [v.aval for v in new]
@@ -125,7 +127,7 @@ class Runner:
         self.executable: Executable | None = None
         if p.program is not None:
             try:
-                self.executable = load(p.program)
+                self.executable = machine.load(p.program)
             except CompileError as error:
                 _warn("a kernel could not be compiled", error)
         exe = self.executable
@@ -185,7 +187,7 @@ class Runner:
             exe.run(addresses, [0 if x is None else x._address for x in made])
             return
         stored = [_view(x._np, dtype) for x, (_, dtype) in zip(sources, program.inputs, strict=True)]
-        for x, out in zip(made, interpreter.run(program, stored), strict=True):
+        for x, out in zip(made, machine.interpreter.run(program, stored), strict=True):
             if x is not None:
                 fill(x, out)
 

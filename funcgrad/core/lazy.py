@@ -1,7 +1,14 @@
 """Modules that are imported when they are first used, for those that cost more than the package may cost to import."""
 
 import importlib
+import threading
 from typing import Any
+
+from funcgrad.core import forking
+from funcgrad.core.collecting import paused
+
+_importing = threading.RLock()
+forking.waits_for(forking.IMPORTS, _importing)
 
 
 class LazyModule:
@@ -11,6 +18,7 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(importlib.import_module(self._name), attribute)
+        with _importing, paused():
+            value = getattr(importlib.import_module(self._name), attribute)
         self.__dict__[attribute] = value
         return value

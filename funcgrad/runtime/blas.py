@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from numba.extending import get_cython_function_address
 from numpy.linalg import _umath_linalg
 from scipy.linalg import cython_blas
 
@@ -14,18 +13,26 @@ from scipy.linalg import cython_blas
 DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 NAMES = ("sgemm", "dgemm", "cgemm", "zgemm")
 VECTOR_NAMES = ("sgemv", "dgemv", "cgemv", "zgemv")
+_SIGNATURE = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _GETTERS = tuple(f"{p}openblas_get_num_threads{s}" for p in ("scipy_", "") for s in ("", "64_")) + ("MKL_Get_Max_Threads",)
 _SETTERS = tuple(f"{p}openblas_set_num_threads{s}" for p in ("scipy_", "") for s in ("", "64_")) + ("MKL_Set_Num_Threads",)
 
 
+def _function_address(name: str) -> int:
+    """Where a function of SciPy's BLAS is: its capsule's name is its C signature."""
+    capsule = cython_blas.__pyx_capi__[name]
+    return _POINTER(capsule, _SIGNATURE(capsule)) or 0
+
+
 def gemm_addresses() -> list[int]:
     """sgemm, dgemm, cgemm, zgemm: Fortran's calling convention, 32-bit integers."""
-    return [get_cython_function_address("scipy.linalg.cython_blas", name) for name in NAMES]
+    return [_function_address(name) for name in NAMES]
 
 
 def gemv_addresses() -> list[int]:
     """sgemv, dgemv, cgemv, zgemv: the same."""
-    return [get_cython_function_address("scipy.linalg.cython_blas", name) for name in VECTOR_NAMES]
+    return [_function_address(name) for name in VECTOR_NAMES]
 
 
 def thread_functions() -> tuple[int, int]:

@@ -12,27 +12,26 @@ A helper is compiled once, to bitcode that is kept on disk like a kernel; a kern
 (0.2 ms) and not for typing, and the body is inlined into the kernel's loop before the vectoriser runs.
 """
 
-import hashlib
 import os
-import platform
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import llvmlite
 import llvmlite.binding as llvm
-import numba
 from numba.core import cgutils, types
+from numba.core.compiler_lock import global_compiler_lock
 
 from funcgrad.codegen.vecmath import HELPERS, closure
+from funcgrad.core import forking
 from funcgrad.core.errors import CompileError
 from funcgrad.runtime import cache, frontend, intrinsics, pointers
+from funcgrad.runtime.keys import TRIPLE, digest_of, helpers_of, host, key_of, symbol_of
 from funcgrad.runtime.pointers import DTYPES, Word
+
+forking.waits_for(forking.COMPILER, global_compiler_lock)
 
 KERNEL_ARGUMENTS = (pointers.TABLE, pointers.DIMS, types.int64, types.int64, pointers.SCRATCH)
 HELPER = "fg.helper."
@@ -54,37 +53,6 @@ _HELPER_USE = re.compile(r'@"(fg\.helper\.[^"]+)"')
 # ---- the machine --------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def host() -> tuple[str, str]:
-    """(CPU name, feature list) of this machine, in LLVM's words."""
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-@lru_cache(maxsize=1)
-def fingerprint() -> bytes:
-    """Everything but the source that object code depends on: versions, processor, and the compiler's own files."""
-    digest = hashlib.sha256()
-    name, features = host()
-    parts = [numba.__version__, llvmlite.__version__, platform.python_version(), frontend.TRIPLE, name, features]
-    digest.update("\n".join(parts).encode())
-    for module in (intrinsics, pointers, frontend):
-        digest.update(Path(str(module.__file__)).read_bytes())
-    digest.update(Path(__file__).read_bytes())
-    return digest.digest()
-
-
-def key_of(source: str) -> str:
-    """The name under which a kernel's object code is kept."""
-    return _digest(source, helpers_of(source))
-
-
-def _digest(text: str, helpers: Iterable[str]) -> str:
-    digest = hashlib.sha256(fingerprint() + text.encode())
-    for name in closure(helpers):
-        digest.update(HELPERS[name].source.encode())
-    return digest.hexdigest()
-
-
 class _Machine:
     """The target machine and pass pipelines; LLVM objects are made at the first use."""
 
@@ -92,7 +60,7 @@ class _Machine:
 
     def __init__(self):
         name, features = host()
-        target = llvm.Target.from_triple(frontend.TRIPLE)
+        target = llvm.Target.from_triple(TRIPLE)
         self.machine = target.create_target_machine(cpu=name, features=features, opt=2, reloc="pic", codemodel="small")
         # LLVM prefers 256-bit vectors for most Intel processors; the first ones with AVX-512 slow down with wider ones
         wide = "+avx512f" in features.split(",") and name not in ("skylake-avx512", "cascadelake", "cooperlake")
@@ -143,11 +111,6 @@ class Linked(NamedTuple):
 EXTERNALS: dict[str, Linked] = {}
 
 
-def digest_of(text: str) -> str:
-    """A key for the disk cache: `text`, and what all object code depends on."""
-    return _digest(text, ())
-
-
 def _absorb(module, symbol: str) -> None:
     """A function that was linked in is to be inlined."""
     function = module.get_function(symbol)
@@ -170,7 +133,7 @@ class _Helpers:
         return self.known[name]
 
     def _make(self, name: str) -> bytes:
-        key = _digest("helper " + name, [name])
+        key = digest_of("helper " + name, [name])
         stored = cache.disk().get(key)
         if stored is not None:
             return stored
@@ -233,11 +196,6 @@ def _helper_word(name: str, helper: Any = None, prefix: str = HELPER) -> Word:
 NAMES = {**intrinsics.NAMESPACE, **{name: _helper_word(name) for name in HELPERS}}
 
 
-def helpers_of(source: str) -> list[str]:
-    """The helpers that a source calls."""
-    return [name for name in dict.fromkeys(re.findall(r"\b(\w+)\(", source)) if name in HELPERS]
-
-
 def warm_helpers(sources: Sequence[str]) -> None:
     """Make the helpers that several kernels share, once, before forked compilers each make their own."""
     users = Counter(name for source in sources for name in closure(helpers_of(source)))
@@ -246,10 +204,6 @@ def warm_helpers(sources: Sequence[str]) -> None:
 
 
 # ---- kernels ------------------------------------------------------------------------------------------------
-
-
-def symbol_of(key: str) -> str:
-    return "fg_" + key[:40]
 
 
 def function_from(source: str) -> FunctionType:

@@ -10,36 +10,30 @@ import hashlib
 import os
 import sys
 import threading
-from pathlib import Path
-from types import FunctionType
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
-from numba.core import cgutils, types
 
-from funcgrad.runtime import (
-    blas,
-    cache,
-    compile,
-    driver_entries,
-    driver_walk,
-    driver_work,
-    frontend,
-    kernels,
-    loader,
-    system_words,
-)
+from funcgrad.core.lazy import LazyModule
+from funcgrad.runtime import blas, cache, kernels, loader
 from funcgrad.runtime import driver_layout as layout
 from funcgrad.runtime.counters import counters
-from funcgrad.runtime.pointers import Word
+from funcgrad.runtime.driver_layout import PREFIX
+from funcgrad.runtime.keys import fingerprint, own_file
 
-PREFIX = "fg_driver_"
 METH_FASTCALL, METH_O = 0x80, 0x08
 METHODS = {"call_arrays": METH_FASTCALL, "call_packed": METH_O, "call_direct": METH_FASTCALL, "call_stretch": METH_O}
 # What is called from outside: from Python, by a pool thread (`worker`), by kernels (`asked_to_stop`).
 ENTRIES = ("worker", "asked_to_stop", "prepare", *METHODS, "release_block")
 SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221}
+
+
+FILES = tuple(f"{n}.py" for n in "driver_layout driver_work driver_walk driver_entries driver_compile system_words".split())
+source: Any = LazyModule("funcgrad.runtime.driver_compile")  # and numba with it
+
+
+def _compile() -> bytes:
+    return source.compile_driver(ENTRIES)
 
 
 class _MethodDef(ctypes.Structure):
@@ -51,52 +45,11 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-PARTS = (driver_work, driver_walk, driver_entries)
-
-
-def _functions() -> dict[str, FunctionType]:
-    """The driver's functions, by name."""
-    found = [f for part in PARTS for f in vars(part).values() if isinstance(f, FunctionType)]
-    return {f.__name__: f for f in found}
-
-
-def _function_word(name: str, arity: int) -> Word:
-    def build(context, builder, sig, values):
-        values = [context.cast(builder, v, t, types.int64) for v, t in zip(values, sig.args, strict=True)]
-        kind = context.call_conv.get_function_type(types.int64, (types.int64,) * arity)
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, PREFIX + name), values)
-
-    def typer(typingctx, *given):
-        return types.int64(*given), build
-
-    word = Word(name, typer)
-    word.arity = arity
-    return word
-
-
 def _key() -> str:
-    digest = hashlib.sha256(compile.fingerprint() + b"driver" + bytes([layout.HEAD]))
-    for module in (layout, *PARTS, system_words):
-        digest.update(Path(str(module.__file__)).read_bytes())
+    digest = hashlib.sha256(fingerprint() + b"driver" + bytes([layout.HEAD]))
+    for name in FILES:
+        digest.update(own_file(name))
     return digest.hexdigest()
-
-
-def compile_driver() -> bytes:
-    """The driver's object code. Level 1: its loops are short, and the vectoriser would take half of the time."""
-    functions = _functions()
-    names: dict[str, Any] = {k: v for k, v in vars(layout).items() if isinstance(v, int)}
-    names.update(system_words.SYSTEM)
-    names.update({name: _function_word(name, f.__code__.co_argcount) for name, f in functions.items()})
-    whole = llvm.parse_assembly("")
-    for name, f in functions.items():
-        arguments = (types.int64,) * f.__code__.co_argcount
-        text, _ = frontend.lower_function(FunctionType(f.__code__, names, name), arguments, PREFIX + name, types.int64)
-        whole.link_in(llvm.parse_assembly(text))
-    for function in whole.functions:
-        if not function.is_declaration and function.name.removeprefix(PREFIX) not in ENTRIES:
-            function.linkage = "internal"
-    whole.get_function(PREFIX + "run").add_function_attribute("noinline")  # once, not in each entry
-    return compile.machine_code(whole, level=1)
 
 
 def _address(library, name: str) -> int:
@@ -204,7 +157,7 @@ def companion() -> kernels.Companion | None:
     if code is not None:
         _keep(code, store=False)
         return None
-    return kernels.Companion(compile_driver, _keep, size=9000)  # it takes as long as some eight kernels
+    return kernels.Companion(_compile, _keep, size=9000)  # it takes as long as some eight kernels
 
 
 def _after_fork() -> None:

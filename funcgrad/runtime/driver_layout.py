@@ -4,6 +4,8 @@ Constants only. runtime/records.py, threads.py, driver.py and executable.py fill
 driver's functions (driver_work.py, driver_walk.py, driver_entries.py) read them.
 """
 
+PREFIX = "fg_driver_"  # of the driver's functions, as symbols
+
 # ---- Python's objects: what follows the head of each --------------------------------------------------------
 HEAD = object.__basicsize__
 O_TYPE = HEAD - 8

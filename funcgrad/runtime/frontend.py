@@ -24,12 +24,10 @@ from numba.core.typing.context import BaseContext
 from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
 
 from funcgrad.runtime import pointers
+from funcgrad.runtime.keys import TRIPLE
 from funcgrad.runtime.pointers import I64, Pointer, Word
 
-llvm.initialize_native_target()
-llvm.initialize_native_asmprinter()
 _OVERLOADS = (typing.templates._OverloadFunctionTemplate, typing.templates._TemplateTargetHelperMixin)
-TRIPLE = llvm.get_process_triple()
 
 
 class _CABI(callconv.MinimalCallConv):

@@ -4,21 +4,29 @@ Enters: source texts. Leaves: addresses of C functions `void kernel(bufs, dims, 
 compiled at most once in the life of the cache; equal sources are one kernel.
 """
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from funcgrad.core import forking
 from funcgrad.core.errors import CompileError
-from funcgrad.runtime import cache, compile, loader, parallel
+from funcgrad.core.lazy import LazyModule
+from funcgrad.runtime import cache, loader, parallel
 from funcgrad.runtime.apart import apart
 from funcgrad.runtime.counters import counters
+from funcgrad.runtime.keys import key_of, symbol_of
+
+compile: Any = LazyModule("funcgrad.runtime.compile")  # and numba with it
 
 
 class _Known:
     lock = threading.RLock()
     address: dict[str, int] = {}  # source -> address
+
+
+forking.waits_for(forking.KERNELS, _Known.lock)
 
 
 @dataclass(frozen=True)
@@ -51,12 +59,12 @@ def _make(sources: list[str], beside: Companion | None) -> None:
     disk = cache.disk()
     wanted = []
     for source in sources:
-        key = compile.key_of(source)
+        key = key_of(source)
         code = disk.get(key)
         if code is None:
             wanted.append((source, key))
         else:
-            _Known.address[source] = loader.load(compile.symbol_of(key), code)
+            _Known.address[source] = loader.load(symbol_of(key), code)
             counters.add("loaded")
     jobs: list[Callable[[], bytes]] = [partial(compile.compile_source, source, key) for source, key in wanted]
     sizes = [len(source) for source, _ in wanted]
@@ -75,7 +83,7 @@ def _make(sources: list[str], beside: Companion | None) -> None:
             failed = failed or code
             continue
         disk.put(key, code)
-        _Known.address[source] = loader.load(compile.symbol_of(key), code)
+        _Known.address[source] = loader.load(symbol_of(key), code)
         counters.add("compiled")
     if beside is not None:
         if isinstance(answers[-1], CompileError):
@@ -83,30 +91,3 @@ def _make(sources: list[str], beside: Companion | None) -> None:
         beside.keep(answers[-1])
     if failed is not None:
         raise failed
-
-
-class _Fork:
-    """A fork waits for the compiles of other threads: of all that they are in the middle of (locks of the standard library's
-    too), a child would never see the end. (parallel.py does the same for compilers that are not ours.)"""
-
-    held: list[threading.RLock] = []  # type: ignore[valid-type]
-
-    @classmethod
-    def before(cls) -> None:
-        lock = _Known.lock
-        lock.acquire()
-        cls.held.append(lock)
-
-    @classmethod
-    def after_in_parent(cls) -> None:
-        if cls.held:
-            cls.held.pop().release()
-
-    @classmethod
-    def after_in_child(cls) -> None:
-        cls.held.clear()
-        _Known.lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_Fork.before, after_in_parent=_Fork.after_in_parent, after_in_child=_Fork.after_in_child)

@@ -9,9 +9,14 @@ import threading
 from pathlib import Path
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
+from funcgrad.core import forking
 from funcgrad.core.errors import CompileError, message
-from funcgrad.runtime.frontend import TRIPLE
+from funcgrad.runtime.keys import TRIPLE
+
+if hasattr(ffi.lib, "_lock"):
+    forking.waits_for(forking.LLVM, ffi.lib._lock)
 
 MAPS, MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 LOOK_FROM, LOOK_EVERY, SPARE = 8192, 256, 4096  # kernels; pieces of memory

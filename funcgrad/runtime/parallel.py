@@ -7,7 +7,6 @@ share meanwhile. Whatever a child does not deliver (it died, it hangs) the paren
 Environment: FUNCGRAD_COMPILE_WORKERS (processes in all; default: the processors this process may use, at most 8; 1: no fork).
 """
 
-import gc
 import os
 import pickle
 import select
@@ -15,11 +14,8 @@ import signal
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
 
-from llvmlite.binding import ffi
-from numba.core.compiler_lock import global_compiler_lock
-
+from funcgrad.core.collecting import paused
 from funcgrad.core.errors import CompileError
 
 MOST_WORKERS = 8
@@ -50,7 +46,7 @@ def compile_all(jobs: list[Job], sizes: list[int]) -> list[bytes | CompileError]
         shares[least].append(k)
         loads[least] += sizes[k]
     done: dict[int, bytes | CompileError] = {}
-    with collection_paused():
+    with paused():
         children: list[tuple[int, int]] = []
         try:
             for share in shares[1:]:
@@ -66,18 +62,6 @@ def compile_all(jobs: list[Job], sizes: list[int]) -> list[bytes | CompileError]
                 _dismiss(pid, reader)
             raise
         return [done[k] if k in done else _one(job) for k, job in enumerate(jobs)]
-
-
-@contextmanager
-def collection_paused():
-    """No garbage collection meanwhile: numba makes so many objects that it takes a fifth of the time."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _one(job: Job) -> bytes | CompileError:
@@ -108,30 +92,6 @@ def _spawn(share: list[tuple[int, Job]]):
             pipe.write(pickle.dumps(answer))
     finally:
         os._exit(0)
-
-
-class _Fork:
-    """No other thread may be inside LLVM or numba while the process is copied, whoever copies it: in the child their locks
-    would stay closed, and what they guard half done. So a fork waits for a compile that is under way, and holds the locks."""
-
-    held: list[ExitStack] = []
-
-    @classmethod
-    def before(cls) -> None:
-        with ExitStack() as entered:
-            entered.enter_context(global_compiler_lock)
-            if hasattr(ffi.lib, "_lock"):
-                entered.enter_context(ffi.lib._lock)
-            cls.held.append(entered.pop_all())
-
-    @classmethod
-    def after(cls) -> None:
-        if cls.held:
-            cls.held.pop().close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_Fork.before, after_in_parent=_Fork.after, after_in_child=_Fork.after)
 
 
 def _dismiss(pid: int, reader: int) -> None:

@@ -143,7 +143,7 @@ def test_a_failed_compile_is_interpreted_with_one_warning(monkeypatch):
     def fail(program):
         raise CompileError("a kernel did not compile: no such word")
 
-    monkeypatch.setattr(runner, "load", fail)
+    monkeypatch.setattr(runner.machine, "load", fail)
     f = jit(lambda x, y: (add(x, y), reduce_sum(x, axes=(0,)), x), donate_argnums=1)
     x = from_numpy(np.arange(4.0))
     with pytest.warns(RuntimeWarning, match="could not be compiled(.|\n)*CompileError"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from funcgrad.core.errors import CacheWarning
-from funcgrad.runtime import cache, compile, kernels
+from funcgrad.runtime import cache, kernels, keys
 from funcgrad.runtime.cache import DiskCache
 from funcgrad.runtime.counters import counters
 
@@ -206,10 +206,10 @@ def test_truncated_kernel_is_compiled_again(fresh):
 
 def test_key_depends_on_source_and_processor(monkeypatch):
     source = body("return")
-    first = compile.key_of(source)
-    assert compile.key_of(source) == first != compile.key_of(source + "\n")
-    monkeypatch.setattr(compile, "fingerprint", lambda: b"another processor")
-    assert compile.key_of(source) != first
+    first = keys.key_of(source)
+    assert keys.key_of(source) == first != keys.key_of(source + "\n")
+    monkeypatch.setattr(keys, "fingerprint", lambda: b"another processor")
+    assert keys.key_of(source) != first
 
 
 SCRIPT = """
