@@ -97,6 +97,7 @@ def table() -> dict[tuple[str, str], Spelling]:
     for c in UNSIGNED_CODES:
         t["abs", c] = text("{0}")
         t["sign", c] = text(f"{c}({{0}} > {c}(0))")
+        t["gcd", c] = call(f"gcd_{c}", 2, helper=f"gcd_{c}")
     t["and", "b1"], t["or", "b1"], t["xor", "b1"] = (
         infix("&", BIT_AND),
         infix("|", BIT_OR),

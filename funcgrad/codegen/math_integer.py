@@ -1,4 +1,4 @@
-"""Helpers on integers and bits: powers by squaring, the next float, one block of Threefry-2x32-20.
+"""Helpers on integers and bits: powers by squaring, common divisors, the next float, one block of Threefry-2x32-20.
 
 Threefry: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC'11); its words are
 tested against the Random123 known answers. Both words of a block come back in one u64, high word first.
@@ -21,6 +21,7 @@ from funcgrad.codegen.words import (
     neg,
     not_,
     or_,
+    rem,
     select,
     shl,
     shr,
@@ -49,6 +50,16 @@ def pow_int(x, y):
         base = mul(base, base)
         left = shr(left, one)
     return select(y < zero, inverse, out)
+
+
+def gcd_int(x, y):
+    """The greatest common divisor of x and y, neither of them negative: Euclid's algorithm."""
+    zero = xor(x, x)
+    while y != zero:
+        rest = rem(x, y)
+        x = y
+        y = rest
+    return x
 
 
 def nextafter_f32(x, y):

@@ -152,6 +152,7 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "div": _truncated_div,
     "rem": np.fmod,
     "pow": np.power,
+    "gcd": np.gcd,
     "atan2": np.arctan2,
     "max": np.maximum,
     "min": np.minimum,

@@ -131,18 +131,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     if own in dt.SIGNED:  # without a sign the absolute value of the least number fits too
         unsigned = np.dtype(f"uint{own.itemsize * 8}")
         x, y = [ew.convert(ew.abs(v), unsigned) for v in (x, y)]
-    # Euclid's algorithm, as many steps as the slowest pair (two Fibonacci numbers) of this width needs.
-    for _ in range(_euclid_steps(x.dtype)):
-        done = ew.eq(y, like(y, 0))
-        x, y = ew.select_n(done, y, x), ew.select_n(done, ew.rem(x, y), y)
-    return ew.convert(x, own)
-
-
-def _euclid_steps(d: np.dtype) -> int:
-    a, b, steps = 1, 1, 0
-    while b <= np.iinfo(d).max:
-        a, b, steps = b, a + b, steps + 1
-    return steps
+    return ew.convert(ew.gcd(x, y), own)
 
 
 def lcm(x1: Any, x2: Any) -> Any:

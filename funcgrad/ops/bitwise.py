@@ -1,4 +1,4 @@
-"""Logic and bits: and, or, xor, not, shifts, counts. Integers bit by bit; bools logically.
+"""Logic and bits: and, or, xor, not, shifts, counts; common divisors. Integers bit by bit; bools logically.
 
 A shift by the width of the dtype or more (also by a negative count) gives zero, or the sign for `shift_right_arithmetic`.
 """
@@ -120,3 +120,10 @@ population_count = _bits(
     "population_count", _population_count, lambda b, x: b.population_count(x), [_any], dt.INTEGERS, "the number of ones"
 )
 clz = _bits("clz", _clz, lambda b, x: b.clz(x), [_any], dt.INTEGERS, "the number of leading zeros")
+
+
+# --- divisors ---------------------------------------------------------------------------------------------
+
+gcd = _bits(
+    "gcd", np.gcd, lambda b, x, y: b.gcd(x, y), [uniform(0, 250), uniform(0, 250)], dt.UNSIGNED, "the greatest common divisor"
+)

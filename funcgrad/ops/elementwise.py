@@ -11,6 +11,7 @@ from funcgrad.ops.arithmetic import min_ as min
 from funcgrad.ops.bitwise import (
     and_,
     clz,
+    gcd,
     not_,
     or_,
     population_count,
@@ -111,6 +112,7 @@ __all__ = [
     "fresnel_c",
     "fresnel_s",
     "gamma",
+    "gcd",
     "ge",
     "gt",
     "hyp1f1",

@@ -102,6 +102,7 @@ class _Context(CPUContext):
         self.is32bit = False
         self._internal_codegen = _Codegen()
         self.overloads = {}
+        self.sizes = {}
 
     def load_additional_registries(self):
         pass
@@ -112,6 +113,13 @@ class _Context(CPUContext):
     @cached_property
     def call_conv(self):
         return _CABI(self)
+
+    def get_abi_sizeof(self, ty):
+        # numba asks for the debug information of each variable, also where none is made, and llvmlite parses a module to answer
+        key = str(ty)
+        if key not in self.sizes:
+            self.sizes[key] = super().get_abi_sizeof(ty)
+        return self.sizes[key]
 
     def pair_first(self, builder, val, ty):
         return builder.extract_value(val, 0)
