@@ -18,6 +18,7 @@ from funcgrad.numpy._promote import binary, broadcast_shapes_of, broadcast_value
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full
 from funcgrad.ops.bits import random_bits
+from funcgrad.random._tails import far_normal, far_out
 from funcgrad.random.keys import single, split
 from funcgrad.trace.value import Value, aval_of
 
@@ -147,6 +148,8 @@ def _normal(key: Any, shape: tuple[int, ...], d: np.dtype) -> Any:
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Normal numbers within (lower, upper); the bounds broadcast, to the shape or to each other (shape=None).
 
+    Bounds may lie far out, as (30, inf): beyond 4 (in float64, 6) on one side the numbers come from the tail itself.
+
     >>> random.truncated_normal(random.key(0), -0.5, 2.0, (3,))
     Array([1.5739814 , 1.7856988 , 0.07714262], dtype=float32)
     """
@@ -154,9 +157,13 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     d = float_dtype("truncated_normal", dtype)
     low, high = parameter("truncated_normal", "lower", lower, d), parameter("truncated_normal", "upper", upper, d)
     extents = draw_shape("truncated_normal", shape, low, high)
+    k, far = single("truncated_normal", key), far_out(low, high, extents)
     root = d.type(math.sqrt(2))
     a, b = [ew.erf(ew.div(x, root)) if isinstance(x, Value) else _erf(x / root, d) for x in (low, high)]
-    out = ew.mul(root, ew.erf_inv(between(single("truncated_normal", key), extents, d, a, b)))
+    out = ew.mul(root, ew.erf_inv(between(k, extents, d, a, b)))
+    if far is not False:
+        tail = far_normal(between(k, extents, d, d.type(0), d.type(1)), low, high, far)
+        out = tail if far is True else ew.select_n(far, out, tail)
     # Rounding must not lead out of the open interval.
     inner_low, inner_high = [
         ew.nextafter(ew.stop_gradient(x), full(aval_of(x).shape, d.type(to)))

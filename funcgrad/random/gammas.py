@@ -16,7 +16,7 @@ from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.numpy._axes import shape_of, static_int
 from funcgrad.numpy._promote import as_value, broadcast_value
 from funcgrad.ops import elementwise as ew
-from funcgrad.ops._family import full
+from funcgrad.ops._family import full, like
 from funcgrad.ops.bits import random_split
 from funcgrad.ops.shape import expand_dims
 from funcgrad.random._marsaglia import DTYPES, random_gamma
@@ -156,13 +156,13 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
     extents = draw_shape("f", shape, num, den)
     keys = split(k)
     below, above = _chisquare(keys[0], den, extents), _chisquare(keys[1], num, extents)
-    return ew.convert(ew.div(ew.div(above, over(num, extents)), ew.div(below, over(den, extents))), d)
+    return ew.convert(ew.div(_ratio(above, num, num, extents), _ratio(below, den, den, extents)), d)
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's t numbers of df degrees of freedom: a normal number over the root of a chi-square number over df.
 
-    Args: df: positive scalar or array. shape: one that df broadcasts to; that of df without one. dtype: floating; float32
+    Args: df: positive scalar or array (inf: normal numbers). shape: one that df broadcasts to; that of df without one. dtype: floating; float32
     without one.
 
     >>> random.t(random.key(0), 3.0, (2,))
@@ -174,7 +174,15 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     keys = split(k)
     half = _quotient(df, 2)
     n, g = normal(keys[0], extents, work), _gamma(keys[1], half, extents)
-    return ew.convert(ew.mul(n, ew.sqrt(ew.div(over(half, extents), g))), d)
+    return ew.convert(ew.mul(n, ew.sqrt(_ratio(half, g, half, extents))), d)
+
+
+def _ratio(top: Any, bottom: Any, df: Any, extents: tuple[int, ...]) -> Any:
+    """top / bottom, of which one is df and one a variate that grows with it: 1 where they are infinite, as in the limit."""
+    if not isinstance(df, Value):
+        return full(extents, df.dtype.type(1)) if np.isinf(df) else ew.div(over(top, extents), over(bottom, extents))
+    endless = over(ew.eq(df, like(df, np.inf)), extents)
+    return ew.div(*[ew.select_n(endless, over(v, extents), full(extents, df.dtype.type(1))) for v in (top, bottom)])
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:

@@ -7,6 +7,7 @@ from scipy import special, stats
 
 import funcgrad as fg
 import funcgrad.random as R
+from funcgrad.test_util import check_grads
 
 K = R.key(7)
 N = 20_000
@@ -48,6 +49,10 @@ CONTINUOUS = {
     "t": (lambda k, s, d: R.t(k, 2.5, s, d), stats.t(2.5).cdf),
     "triangular": (lambda k, s, d: R.triangular(k, -1.0, 0.5, 2.0, s, d), stats.triang(0.5, -1, 3).cdf),
     "truncated_normal": (lambda k, s, d: R.truncated_normal(k, -1.0, 2.0, s, d), stats.truncnorm(-1, 2).cdf),
+    "truncated_normal far out": (lambda k, s, d: R.truncated_normal(k, 6.5, np.inf, s, d), stats.truncnorm(6.5, np.inf).cdf),
+    "truncated_normal far below": (lambda k, s, d: R.truncated_normal(k, np.float64(-9.0), -8.8, s, d), stats.truncnorm(-9, -8.8).cdf),
+    "t of a normal": (lambda k, s, d: R.t(k, np.inf, s, d), stats.norm.cdf),
+    "f with infinite dfden": (lambda k, s, d: R.f(k, 3.0, np.float64(np.inf), s, d), stats.chi2(3, scale=1 / 3).cdf),
     "uniform": (lambda k, s, d: R.uniform(k, s, d, -1.0, 3.0), stats.uniform(-1, 4).cdf),
     "wald": (lambda k, s, d: R.wald(k, 1.5, s, d), stats.invgauss(1.5).cdf),
     "weibull_min": (lambda k, s, d: R.weibull_min(k, 2.0, 1.5, s, d), stats.weibull_min(1.5, scale=2).cdf),
@@ -354,3 +359,40 @@ def test_wald_numbers_are_positive_and_have_their_median(mean):
     assert (x > 0).all()
     want = stats.invgauss(mean).median()
     assert abs((x < want).mean() - 0.5) < 0.02
+
+
+@pytest.mark.parametrize(
+    "dtype, low, high",
+    [(d, *bounds) for d in ("float32", "float64") for bounds in ((30.0, 31.0), (30.0, np.inf), (6.5, 6.6), (1e3, np.inf))]
+    + [("float32", 4.5, 40.0), ("float32", 4.1, 4.2)],
+)
+def test_normal_numbers_far_out(dtype, low, high):
+    """By SciPy's tails, whether the bounds are known when it is compiled or not; mirrored on the left."""
+    draw = lambda low, high: R.truncated_normal(K, low, high, (400,), dtype)
+    x = np.asarray(draw(low, high))
+    assert x.dtype == dtype and (x > low).all() and (x < high).all()
+    tail = lambda x: np.expm1(stats.norm.logsf(x) - stats.norm.logsf(low))
+    spacing = np.spacing(np.array(low, dtype)).astype(float) * low  # of p
+    np.testing.assert_allclose(tail(x.astype(float)) / tail(high), R.uniform(K, (400,), dtype), atol=1e-6 + 4 * spacing)
+    a, b = np.array(low, dtype), np.array(high, dtype)
+    np.testing.assert_allclose(fg.jit(draw)(a, b), x, rtol=1e-6)
+    np.testing.assert_allclose(-np.asarray(draw(-b, -a)), x, rtol=1e-6)
+    some = np.where(np.arange(400) % 2, low, -1).astype(dtype)
+    mixed = np.asarray(fg.jit(draw)(some, b))
+    np.testing.assert_allclose(mixed[1::2], x[1::2], rtol=1e-6)
+    np.testing.assert_allclose(mixed[::2], np.asarray(draw(-1.0, high))[::2], rtol=1e-4)
+
+
+def test_slopes_of_normal_numbers_far_out():
+    for bounds in ((7.0, 9.0), (-9.0, -7.5), (20.0, 20.1)):
+        check_grads(lambda low, high: R.truncated_normal(K, low, high, (5,), "float64"), tuple(map(np.float64, bounds)), 1, rtol=1e-4)
+
+
+def test_many_degrees_of_freedom():
+    n = np.asarray(R.normal(R.split(K)[0], (3,)))
+    for f in (R.t, fg.jit(R.t, static_argnames="shape")):
+        np.testing.assert_allclose(f(K, np.float32(np.inf), shape=(3,)), n, rtol=1e-6)
+        np.testing.assert_allclose(f(K, np.float32(1e30), shape=(3,)), n, rtol=1e-6)
+        assert np.asarray(f(K, np.array([np.inf, 3.0, 3.0], np.float32)))[0] == pytest.approx(n[0], rel=1e-6)
+    assert fg.grad(lambda df: R.t(K, df))(np.float32(np.inf)) == 0
+    assert R.f(K, np.inf, np.inf) == 1
