@@ -8,7 +8,7 @@ largest value (Stirling's formula) times exp of what x is away from it. core/gam
 
 from funcgrad.codegen.math_exp import exp_f64, expm1_f64, log1p_f64, log_f64
 from funcgrad.codegen.math_lgamma import digamma_f64, lgamma_f64, lgamma_near_f64
-from funcgrad.codegen.math_special import exp_pair_f64, pow_f64
+from funcgrad.codegen.math_special import erfc_f64, exp_pair_f64, pow_f64
 from funcgrad.codegen.math_trig import sin_f64
 from funcgrad.codegen.math_zeta import polygamma_f64
 from funcgrad.codegen.words import copysign, f32, f64, fabs, fdiv, floor, fma, inf, is_nan, nan, rint, select, sqrt
@@ -146,8 +146,13 @@ def igamma_side_f64(a, x, above):
     lost = lost | ((a == f64(inf)) & (x == f64(inf)))
     # at an end P is 0 or 1
     least = (x == f64(0.0)) | (a == f64(inf))
-    p = select(end | lost, f64(1.0), a)
+    p = select(end | lost, f64(1.0), select((above == f64(0.0)) & (a < f64(1e-300)), f64(1e-300), a))
     y = select(end | lost, f64(1.0), x)
+    # where a is so large, the number of its variance that x is away from it decides, as for a normal variate
+    huge = p > f64(1e20)
+    away = fdiv(y - p, sqrt(p))
+    p = select(huge, f64(1.0), p)
+    y = select(huge, f64(1.0), y)
     scale = gamma_scale_f64(p, y)
     if (y < p) | (y < f64(1.5)):
         if p < f64(200.0):
@@ -162,6 +167,8 @@ def igamma_side_f64(a, x, above):
         value = scale * gamma_above_f64(p, y)
         part = f64(1.0)
     out = select(part == above, value, f64(1.0) - value)
+    if huge:
+        out = f64(0.5) * erfc_f64(select(above == f64(1.0), away, -away) * f64(0.7071067811865476))
     out = select(end, select(least == (above == f64(1.0)), f64(1.0), f64(0.0)), out)
     return select(lost, f64(nan), out)
 

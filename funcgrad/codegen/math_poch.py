@@ -50,6 +50,11 @@ def poch_f64(z, m):
         out = select(top, select(bottom, f64(nan), f64(inf)), out * quotient)
     end = y + select(lost, f64(0.0), m)
     out = select(bottom & ((end > f64(0.0)) | (floor(end) != end)), f64(0.0), out)
+    # an infinity that was reached before the last factor has the sign of the whole
+    known = bottom | (end > f64(0.0)) | (floor(end) != end)
+    out = select(known & (fabs(out) == f64(inf)), gamma_sign_f64(y) * gamma_sign_f64(end) * f64(inf), out)
+    # from a whole z > 0 down to a pole, where the factors on the way may have come to 0 before
+    out = select((y > f64(0.0)) & (end <= f64(0.0)) & (floor(y) == y) & (floor(m) == m) & (y - m < f64(1e15)), f64(inf), out)
     out = select(lost, f64(nan), out)
     return select(m == f64(0.0), f64(1.0), out)
 

@@ -19,11 +19,14 @@ def zeta_f64(x, q):
     out = f64(0.0)
     k = f64(0.0)
     last = f64(1.0)
-    while ((a <= f64(9.0)) | (k < f64(9.0))) & (fabs(last) > fabs(out) * f64(1e-17)):
+    # below 1 the terms may still grow; an infinite one is all
+    while ((a <= f64(9.0)) | (k < f64(9.0))) & ((a < f64(1.0)) | (fabs(last) > fabs(out) * f64(1e-17))) & (fabs(out) < f64(inf)):
         last = pow_f64(a, -s)
         out = out + last
         a = a + f64(1.0)
         k = k + f64(1.0)
+    endless = fabs(out) == f64(inf)
+    total = out
     last = pow_f64(a, -s)
     # the integral from a on; where a is large, a^-s may be less than the smallest float and the integral not
     lead = last * a
@@ -56,8 +59,9 @@ def zeta_f64(x, q):
     out = out + term * f64(5.5090028283602295e-18)
     term = term * (s + f64(21.0)) * (s + f64(22.0)) * r
     out = out + term * f64(-1.3954464685812522e-19)
+    out = select(endless, total, out)
     out = select(q == f64(inf), f64(0.0), out)
-    limit = select(q == f64(1.0), f64(1.0), select(q < f64(1.0), f64(inf), f64(nan)))
+    limit = select(q == f64(1.0), f64(1.0), select(q < f64(1.0), f64(inf), f64(0.0)))
     out = select((x == f64(inf)) & (q < f64(inf)), limit, out)
     out = select(lost, f64(nan), out)
     return select(pole | (x == f64(1.0)), select(x < f64(1.0), f64(nan), f64(inf)), out)

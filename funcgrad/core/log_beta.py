@@ -39,6 +39,7 @@ def log_beta(a: Any, b: Any) -> np.ndarray:
         without = stirling(large) + rest + (p - 0.5) * np.log(ratio) - 0.5 * np.log(q + p) + 0.5 * np.log(2 * np.pi)
         small = special.betaln(a, b)
     out = np.where(both, without, np.where(one, with_gamma, small))
+    out = np.where((low > 0) & (low < np.inf) & (high == np.inf), -np.inf, out)
     return np.where(np.isnan(a) | np.isnan(b), np.nan, out)
 
 
@@ -46,4 +47,11 @@ def rising(z: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Gamma(z + m) / Gamma(z), SciPy's poch; NaN at infinities (but 1 for m = 0)."""
     with np.errstate(all="ignore"):
         value = special.poch(z, m)
+        # Between two poles it is that of 1 - z - m with the sign of (-1)^m, where SciPy's infinities make a NaN of it.
+        lost = np.isnan(value) & (z <= 0) & (np.floor(z) == z) & (z + m <= 0) & (np.floor(m) == m) & np.isfinite(z + m)
+        if np.any(lost):
+            down = np.where(lost & (m < 0), 1 - z, 1), np.where(lost & (m < 0), -m, 0)
+            up = np.where(lost & (m > 0), 1 - z - m, 1), np.where(lost & (m > 0), m, 0)
+            mirrored = np.where(m % 2 == 0, 1, -1) * special.poch(*up) / special.poch(*down)
+            value = np.where(lost, mirrored, value).astype(np.asarray(value).dtype)
     return np.where((np.isfinite(z) & np.isfinite(m)) | (m == 0), value, np.nan).astype(np.asarray(value).dtype)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core import special_ends
 from funcgrad.core.gamma_integrals import betainc_ratio, gamma_ratio
 from funcgrad.core.lazy import LazyModule
 from funcgrad.core.log_beta import log_beta, rising
@@ -119,7 +120,7 @@ UNARY: dict[str, Callable[[np.ndarray], Any]] = {
     "erf": lambda x: special.erf(x),
     "erfc": lambda x: special.erfc(x),
     "erf_inv": lambda x: special.erfinv(x),
-    "lgamma": lambda x: special.gammaln(x),
+    "lgamma": special_ends.log_gamma,
     "digamma": lambda x: special.psi(x),
     "gamma": lambda x: special.gamma(x),
     "erfcx": lambda x: special.erfcx(x),
@@ -132,8 +133,8 @@ UNARY: dict[str, Callable[[np.ndarray], Any]] = {
     "spence": lambda x: special.spence(x),
     "si": lambda x: special.sici(x)[0],
     "ci": lambda x: special.sici(x)[1],
-    "fresnel_s": lambda x: special.fresnel(x)[0],
-    "fresnel_c": lambda x: special.fresnel(x)[1],
+    "fresnel_s": lambda x: special_ends.fresnel(x)[0],
+    "fresnel_c": lambda x: special_ends.fresnel(x)[1],
     "wofz": lambda z: special.wofz(z),
     "logistic": _logistic,
     "is_finite": np.isfinite,
@@ -164,13 +165,13 @@ BINARY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "shr_logical": _shr_logical,
     "nextafter": np.nextafter,
     "complex": _complex,
-    "igamma": _in_float64(lambda a, x: special.gammainc(a, x)),
+    "igamma": _in_float64(special_ends.incomplete_gamma),
     "igammac": _in_float64(lambda a, x: special.gammaincc(a, x)),
     "betaln": _in_float64(log_beta),
     "expn": lambda n, x: _expn(n, x),
     "poch": _in_float64(rising),
-    "owens_t": lambda h, a: special.owens_t(h, a),
-    "zeta": _in_float64(lambda x, q: special.zeta(x, q)),
+    "owens_t": special_ends.owens_t,
+    "zeta": _in_float64(special_ends.hurwitz),
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,

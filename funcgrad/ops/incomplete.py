@@ -11,6 +11,7 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.core.gamma_integrals import betainc_ratio as _betainc_ratio_numpy
 from funcgrad.core.gamma_integrals import gamma_ratio
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.special_ends import incomplete_gamma
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform
 from funcgrad.ops.arithmetic import div, mul, neg, sub
@@ -138,7 +139,7 @@ def _igamma_jvp_a(t: Any, out: Any, a: Any, x: Any) -> Any:
 igamma = elementwise(
     "igamma",
     dtypes=dt.FLOATS,
-    numpy=_rounded(lambda a, x: special.gammainc(a, x)),
+    numpy=_rounded(incomplete_gamma),
     jvp=[_igamma_jvp_a, lambda t, out, a, x: mul(t, gamma_density(a, x))],
     loop=lambda b, a, x: b.igamma(a, x),
     samples=[_SHAPE, _POSITIVE],

@@ -9,6 +9,8 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.special_ends import fresnel
+from funcgrad.core.special_ends import owens_t as owens_t_numpy
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform, via_float32
 from funcgrad.ops.arithmetic import div, max_, mul, neg, square, sub
@@ -89,14 +91,14 @@ fresnel_s = integral(
     lambda x: sin(_half_turns(x)),
     uniform(-3, 3),
     "the integral of sin(pi t^2 / 2) from 0 to x",
-    lambda x: special.fresnel(x)[0],
+    lambda x: fresnel(x)[0],
 )
 fresnel_c = integral(
     "fresnel_c",
     lambda x: cos(_half_turns(x)),
     uniform(-3, 3),
     "the integral of cos(pi t^2 / 2) from 0 to x",
-    lambda x: special.fresnel(x)[1],
+    lambda x: fresnel(x)[1],
 )
 
 
@@ -143,7 +145,7 @@ def _owens_jvp_a(t: Any, out: Any, h: Any, a: Any) -> Any:
 owens_t = elementwise(
     "owens_t",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda h, a: special.owens_t(h, a)),
+    numpy=via_float32(owens_t_numpy),
     jvp=[_owens_jvp_h, _owens_jvp_a],
     loop=lambda b, h, a: b.owens_t(h, a),
     samples=uniform(-2, 2),

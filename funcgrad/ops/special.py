@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.hurwitz import zeta_derivative
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.special_ends import hurwitz, log_gamma
 from funcgrad.ir.loop_rules import Host
 from funcgrad.ops._family import add, elementwise, like
 from funcgrad.ops._samples import uniform, via_float32
@@ -53,7 +54,7 @@ erf_inv = elementwise(
 lgamma = elementwise(
     "lgamma",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda x: special.gammaln(x)),
+    numpy=via_float32(log_gamma),
     jvp=[lambda t, out, x: mul(t, digamma(x))],
     loop=lambda b, x: b.lgamma(x),
     samples=_POSITIVE,
@@ -91,7 +92,7 @@ polygamma = elementwise(
 zeta = elementwise(
     "zeta",
     dtypes=dt.FLOATS,
-    numpy=via_float32(lambda x, q: special.zeta(x, q)),
+    numpy=via_float32(hurwitz),
     jvp=[
         lambda t, out, x, q: mul(t, zeta_slope(x, q, n=1)),
         lambda t, out, x, q: mul(t, neg(mul(x, zeta(add(x, like(x, 1)), q)))),

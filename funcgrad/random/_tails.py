@@ -13,8 +13,8 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.numpy._axes import concrete
-from funcgrad.ops import elementwise as ew
 from funcgrad.numpy._promote import broadcast_value
+from funcgrad.ops import elementwise as ew
 from funcgrad.ops._family import full, like
 from funcgrad.trace.value import Value, aval_of
 

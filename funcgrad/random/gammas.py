@@ -162,8 +162,8 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's t numbers of df degrees of freedom: a normal number over the root of a chi-square number over df.
 
-    Args: df: positive scalar or array (inf: normal numbers). shape: one that df broadcasts to; that of df without one. dtype: floating; float32
-    without one.
+    Args: df: positive scalar or array (inf: normal numbers). shape: one that df broadcasts to; that of df without one. dtype:
+    floating; float32 without one.
 
     >>> random.t(random.key(0), 3.0, (2,))
     Array([ 0.69022477, -3.2393372 ], dtype=float32)

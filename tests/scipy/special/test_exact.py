@@ -265,3 +265,51 @@ def test_logarithms_of_beta_functions_between_two_poles(a, b):
     second = sum(1 / (b + k) ** 2 for k in range(a))
     np.testing.assert_allclose(slope_and_next(special.betaln, a, b, k=1), [first, first, second, second], rtol=1e-12)
     np.testing.assert_allclose(slope_and_next(special.betaln, b, a), [first, first, second, second], rtol=1e-12)
+
+
+ENDS = [
+    (special.gammaln, (1e-320,), mp.loggamma),
+    (special.gammaln, (5e-324,), mp.loggamma),
+    (special.loggamma, (1e-310,), mp.loggamma),
+    (lambda x: special.fresnel(x)[0], (1e160,), mp.fresnels),
+    (lambda x: special.fresnel(x)[1], (-1.7e308,), mp.fresnelc),
+    (special.poch, (0.0, -1000.0), mp.rf),
+    (special.poch, (0.0, -171.0), mp.rf),
+    (special.poch, (-3.0, -400.0), mp.rf),
+    (special.poch, (-10000.0, 1001.0), mp.rf),
+    (special.poch, (-300.0, 3.0), mp.rf),
+    (special.poch, (-1e-300, 10000.0), mp.rf),
+    (special.poch, (3.0, -1000.0), None),
+    (special.zeta, (10000.0, -0.1), mp.zeta),
+    (special.zeta, (1e6, 0.3), None),
+    (special.zeta, (1e6, -50.5), None),
+    (special.zeta, (1e160, 3.0), mp.zeta),
+    (special.zeta, (1e17, 1.5), mp.zeta),
+    (special.gammainc, (1e-320, 0.5), lambda a, x: 1 - a * mp.e1(x)),
+    (special.gammaincc, (1e-320, 0.5), lambda a, x: a * mp.e1(x)),
+    (special.gammainc, (1e30, 1e30), lambda a, x: mp.mpf(1) / 2),
+    (special.gammainc, (1e160, 2e160), lambda a, x: 1),
+    (special.gammaincc, (1e160, 0.5e160), lambda a, x: 1),
+    (special.betaln, (inf, 1e160), lambda a, b: -mp.inf),
+    (special.betaln, (1e-320, inf), lambda a, b: -mp.inf),
+]
+
+
+@pytest.mark.parametrize("f, at, truth", ENDS)
+def test_ends_of_the_range(f, at, truth):
+    """Where SciPy's functions give NaN or infinity and there is a value; compiled as eager. None: it is infinite."""
+    at = [np.float64(x) for x in at]
+    with mp.workdps(30):
+        want = float(mp.re(truth(*map(mp.mpf, at)))) if truth else inf
+    for got in (f(*at), fg.jit(f)(*at)):
+        assert float(got) == pytest.approx(want, rel=1e-9, abs=1e-320)
+
+
+@pytest.mark.parametrize("h", [0.0, 0.3, 5.0, 10.0, 37.0])
+@pytest.mark.parametrize("a", [1e-300, 1e-30, 1e-12, -1e-6, 1e-4, 2e-3])
+def test_owens_function_of_small_slopes(h, a):
+    with mp.workdps(30):
+        want = mp.quad(lambda x: mp.exp(-mp.mpf(h) ** 2 * (1 + x * x) / 2) / (1 + x * x), [0, mp.mpf(a)]) / (2 * mp.pi)
+    for f in (special.owens_t, fg.jit(special.owens_t)):
+        assert float(f(np.float64(h), np.float64(a))) == pytest.approx(float(want), rel=1e-12)
+    assert float(special.owens_t(np.float64(1e300), np.float64(a))) == 0
