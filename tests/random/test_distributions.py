@@ -385,7 +385,9 @@ def test_normal_numbers_far_out(dtype, low, high):
 
 def test_slopes_of_normal_numbers_far_out():
     for bounds in ((7.0, 9.0), (-9.0, -7.5), (20.0, 20.1)):
-        check_grads(lambda low, high: R.truncated_normal(K, low, high, (5,), "float64"), tuple(map(np.float64, bounds)), 1, rtol=1e-4)
+        check_grads(
+            lambda low, high: R.truncated_normal(K, low, high, (5,), "float64"), tuple(map(np.float64, bounds)), 1, rtol=1e-4
+        )
 
 
 def test_many_degrees_of_freedom():

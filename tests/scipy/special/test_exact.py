@@ -309,7 +309,7 @@ def test_ends_of_the_range(f, at, truth):
 @pytest.mark.parametrize("a", [1e-300, 1e-30, 1e-12, -1e-6, 1e-4, 2e-3])
 def test_owens_function_of_small_slopes(h, a):
     with mp.workdps(30):
-        want = mp.quad(lambda x: mp.exp(-mp.mpf(h) ** 2 * (1 + x * x) / 2) / (1 + x * x), [0, mp.mpf(a)]) / (2 * mp.pi)
+        want = mp.quad(lambda x: mp.exp(-(mp.mpf(h) ** 2) * (1 + x * x) / 2) / (1 + x * x), [0, mp.mpf(a)]) / (2 * mp.pi)
     for f in (special.owens_t, fg.jit(special.owens_t)):
         assert float(f(np.float64(h), np.float64(a))) == pytest.approx(float(want), rel=1e-12)
     assert float(special.owens_t(np.float64(1e300), np.float64(a))) == 0
