@@ -15,7 +15,6 @@ from typing import Any
 from funcgrad.codegen import (
     math_bessel,
     math_beta,
-    math_complex,
     math_exp,
     math_faddeeva,
     math_gamma,
@@ -35,7 +34,7 @@ from funcgrad.codegen.target import INT_CODES
 
 MODULES = (
     math_integer, math_exp, math_trig, math_special, math_lgamma, math_zeta, math_gamma, math_beta, math_normal, math_bessel,
-    math_integrals, math_orders, math_owen, math_poch, math_complex, math_faddeeva,
+    math_integrals, math_orders, math_owen, math_poch, math_faddeeva,
 )  # fmt: skip
 
 

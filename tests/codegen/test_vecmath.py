@@ -166,22 +166,3 @@ def test_helpers_run_interpreted_and_name_their_callees():
     np.testing.assert_allclose(exp.function(x), np.exp(x), rtol=1e-15)
     kernel = emulate.python_function("f", "def f(x):\n    return sin_f64(x)", ["sin_f64"])
     np.testing.assert_allclose(kernel(x), np.sin(x), rtol=1e-14)
-
-
-@pytest.mark.parametrize("code", ["c64", "c128"])
-@pytest.mark.parametrize("op", ["exp", "log", "sqrt", "sin", "tanh", "asin", "acos", "atanh", "log1p", "expm1", "abs", "div"])
-def test_complex(op, code):
-    rng = np.random.default_rng(5)
-    dtype = np.dtype("c8" if code == "c64" else "c16")
-    x, y = ((rng.standard_normal(60) + 1j * rng.standard_normal(60)).astype(dtype) for _ in range(2))
-    part = np.dtype("f4" if code == "c64" else "f8")
-    args = [load(dtype, 0)] + ([load(dtype, 1)] if op == "div" else [])
-    out = np.empty(60, part if op == "abs" else dtype)
-    run_compiled(map_nest([expr(op, out.dtype, *args)], [dtype, dtype]), [x, y, out], [60], 60)
-    function = {"div": lambda a, b: a / b, "log1p": lambda a: mp.log(1 + a), "expm1": lambda a: mp.exp(a) - 1}.get(op)
-    function = function or (abs if op == "abs" else TRUTH.get(op) or getattr(mp, op))
-    with mp.workprec(200):
-        for k in range(60):
-            given = [mp.mpc(complex(x[k]))] + ([mp.mpc(complex(y[k]))] if op == "div" else [])
-            want = function(*given)
-            assert abs(mp.mpc(complex(out[k])) - want) <= 8 * mp.mpf(float(np.finfo(part).eps)) * abs(want), (op, x[k])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
@@ -69,3 +70,24 @@ def test_division_is_that_of_numpy(dtype, kinds):
         # a tiny difference that one rounding less (a fused multiply-add) leaves may have the other sign before it becomes 0
         zero = (b == 0) & (a == 0) & ~tiny
         np.testing.assert_array_equal(np.signbit(a[zero]), np.signbit(b[zero]))
+
+
+TRUTH = {
+    "exp": mp.exp, "log": mp.log, "sqrt": mp.sqrt, "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "tanh": mp.tanh, "arcsin": mp.asin,
+    "arccos": mp.acos, "arctan": mp.atan, "arctanh": mp.atanh, "arcsinh": mp.asinh, "arccosh": mp.acosh, "abs": abs,
+    "log1p": lambda z: mp.log(1 + z), "expm1": lambda z: mp.exp(z) - 1, "divide": lambda z, w: z / w, "power": lambda z, w: z**w,
+    "reciprocal": lambda z: 1 / z,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", TRUTH)
+def test_compiled_within_8_units(name, dtype):
+    rng = np.random.default_rng(5)
+    args = [(rng.standard_normal(60) + 1j * rng.standard_normal(60)).astype(dtype) for _ in range(1 + (name in ("divide", "power")))]
+    out = np.asarray(fg.jit(getattr(fnp, name))(*args))
+    eps = float(np.finfo(dtype).eps)
+    with mp.workprec(200):
+        for got, *given in zip(out, *args, strict=True):
+            want = TRUTH[name](*[mp.mpc(complex(z)) for z in given])
+            assert abs(mp.mpc(complex(got)) - want) <= 8 * eps * abs(want), (name, given)
