@@ -84,7 +84,9 @@ TRUTH = {
 @pytest.mark.parametrize("name", TRUTH)
 def test_compiled_within_8_units(name, dtype):
     rng = np.random.default_rng(5)
-    args = [(rng.standard_normal(60) + 1j * rng.standard_normal(60)).astype(dtype) for _ in range(1 + (name in ("divide", "power")))]
+    args = [
+        (rng.standard_normal(60) + 1j * rng.standard_normal(60)).astype(dtype) for _ in range(1 + (name in ("divide", "power")))
+    ]
     out = np.asarray(fg.jit(getattr(fnp, name))(*args))
     eps = float(np.finfo(dtype).eps)
     with mp.workprec(200):
