@@ -3,7 +3,6 @@
 A call of a traced program (`jit` inside `grad`, for example) is the exception: it runs compiled, as long loops do.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from funcgrad.bridge.eager_control import evaluate_control
 from funcgrad.bridge.nans import check_outputs
 from funcgrad.bridge.quiet import quiet, restore
 from funcgrad.bridge.runner import execute
-from funcgrad.core.aval import ShapedArray, literal_aval
+from funcgrad.core.aval import ShapedArray, check_size, literal_aval
 from funcgrad.core.config import config
-from funcgrad.core.errors import asked_at, message, too_large
+from funcgrad.core.errors import too_large
 from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
@@ -57,7 +56,7 @@ class Evaluate(Interpreter):
         try:
             out = prim.numpy(*arrays, **params)
         except (MemoryError, OverflowError, ValueError) as error:
-            refuse_size(prim.name, out_aval if prim.multiple_results else [out_aval], error)
+            check_size(prim.name, out_aval if prim.multiple_results else [out_aval], error)
             raise
         finally:
             restore(token)
@@ -87,19 +86,6 @@ def as_result(x: Any, aval: ShapedArray) -> Array:
     made = _new(Array)
     made.aval, made._view, made._address, made._memory = aval, x, 0, None
     return made
-
-
-# No address space is larger.
-_MOST_BYTES = 2**47
-
-
-def refuse_size(name: str, avals: Sequence[ShapedArray], error: Exception) -> None:
-    """MemoryError in the place of what NumPy said, where a result has more elements than any memory."""
-    for aval in avals:
-        if aval.size * aval.dtype.itemsize > _MOST_BYTES:
-            came = f"{name}: the result would be {aval}, {aval.size * aval.dtype.itemsize} bytes{asked_at()}"
-            allowed = "arrays that fit into the memory of this machine"
-            raise MemoryError(message(came, allowed, "check where the shape comes from")) from error
 
 
 def refuse(prim: Primitive, x: Any) -> None:

@@ -5,11 +5,13 @@ compare its arguments with `is`.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core import dtypes
+from funcgrad.core.errors import asked_at, message
 
 
 class ShapedArray:
@@ -88,6 +90,20 @@ def literal_aval(value: Any) -> ShapedArray:
         return shaped((), value.dtype)
     except AttributeError:
         raise dtypes.no_operand(value) from None
+
+
+# No address space is larger.
+_MOST_BYTES = 2**47
+
+
+def check_size(name: str, avals: Iterable[ShapedArray], cause: Exception | None = None) -> None:
+    """MemoryError where a result has more elements than any memory."""
+    for aval in avals:
+        count = aval.size * aval.dtype.itemsize
+        if count > _MOST_BYTES:
+            came = f"{name}: the result would be {aval}, {count} bytes{asked_at()}"
+            allowed = "arrays that fit into the memory of this machine"
+            raise MemoryError(message(came, allowed, "check where the shape comes from")) from cause
 
 
 def format_avals(avals: Any) -> str:

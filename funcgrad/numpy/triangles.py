@@ -8,6 +8,7 @@ import numpy as np
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
+from funcgrad.core.aval import check_size, shaped
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.numpy._axes import extent, fitting, static_int, steps
 from funcgrad.numpy._promote import (
@@ -62,6 +63,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
 
 def _diagonal_mask(shape: tuple[int, ...], k: int, compare: Callable[..., Any]) -> Any:
     """compare(column, row + k) over the last two axes."""
+    check_size("a matrix of 0 and 1", [shaped(shape, dt.bool_)])
     k = max(-shape[-2], min(k, shape[-1]))  # beyond the corners nothing changes
     rows = iota(dtype=dt.int64, shape=shape, dimension=len(shape) - 2)
     columns = iota(dtype=dt.int64, shape=shape, dimension=len(shape) - 1)

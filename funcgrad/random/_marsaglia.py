@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
 from funcgrad.core.errors import DtypeError, message
 from funcgrad.ir.loop_rules import Inline
@@ -34,6 +35,7 @@ _SQUEEZE = 0.0331  # the bound that accepts most numbers without a logarithm
 
 
 def _abstract(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
+    flag(log_space, "random.random_gamma_p", "log_space")
     if keys.dtype != dt.KEY or a.dtype not in DTYPES:
         raise DtypeError(
             message(

@@ -10,7 +10,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
-from funcgrad.numpy._axes import steps
+from funcgrad.numpy._axes import fitting, steps
 from funcgrad.numpy._promote import as_value
 from funcgrad.numpy.bessel import unscaled
 from funcgrad.numpy.join import stack
@@ -139,7 +139,7 @@ def bernoulli(n: int) -> Any:
     >>> special.bernoulli(4)
     Array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333334], dtype=float32)
     """
-    count = whole("bernoulli", "n", n)
+    count = fitting(whole("bernoulli", "n", n), title("bernoulli"), "n")
     if count < 0:
         raise UsageError(message(f"{title('bernoulli')}: got n={count}", "0 or more", "bernoulli(8)"))
     found = [Fraction(1)]
