@@ -12,6 +12,12 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import lax
+from funcgrad.codegen import emulate
+from funcgrad.codegen.cpu import CPU
+from funcgrad.codegen.printer import print_nest
+from funcgrad.loops import interpreter
+from funcgrad.loops.compile import compile_program
+from funcgrad.passes import simplify
 
 RNG = np.random.default_rng(3)
 XS = np.array([[0.7, -0.4, 1.3], [0.2, 0.9, -0.8]])
@@ -527,14 +533,29 @@ def test_eager(name):
         close(transform(f, X, XS), want(*truth(name)), t)
 
 
+def in_python(step, memory):
+    """One kernel of a program, its printed text run by Python."""
+    operands = [o for o in step.nest.operands if o.role != "scratch"]
+    buffers = [emulate.Pointer(*memory.flat(ref, o.dtype)) for ref, o in zip(step.refs, operands, strict=True)]
+    emulate.run(print_nest(step.nest, CPU), buffers, step.dims, step.extent, step.scratch)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_jit(name):
-    """jit of the function and of all its transforms at once, as one program."""
+    """The function and all its transforms as one program. Machine code is made of a third of them, of other ones in the next program;
+    the whole is run as it is before it becomes machine code: lowered, fused and printed."""
     f, names = PROGRAMS[name][0], chosen(name)
-    value, results = fg.jit(lambda x, xs: (f(x), [TRANSFORMS[t][0](f, x, xs) for t in names]))(X, XS)
-    close(value, truth(name)[0][0], "value")
-    for t, got in zip(names, results, strict=True):
-        close(got, TRANSFORMS[t][1](*truth(name)), t)
+    together = lambda names: lambda x, xs: (f(x), [TRANSFORMS[t][0](f, x, xs) for t in names])
+    some = names[list(PROGRAMS).index(name) % 3 :: 3]
+    whole, shapes = fg.make_jaxpr(together(names), return_shape=True)(X, XS)
+    outs = interpreter.run(compile_program(simplify(whole.jaxpr)), [*whole.consts, X, XS], in_python)
+    for used, (value, results) in (
+        (some, fg.jit(together(some))(X, XS)),
+        (names, fg.tree_util.tree_unflatten(fg.tree_util.tree_structure(shapes), outs)),
+    ):
+        close(value, truth(name)[0][0], "value")
+        for t, got in zip(used, results, strict=True):
+            close(got, TRANSFORMS[t][1](*truth(name)), t)
 
 
 def test_there_are_enough():

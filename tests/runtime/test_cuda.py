@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from funcgrad.codegen.vecmath import HELPERS
 from funcgrad.runtime import cuda
 
 TESTS = Path(__file__).parent.parent
@@ -27,11 +28,24 @@ support = _support()
 COMPLEX_SAMPLE = ("abs", "add", "div", "exp", "eq", "mul", "neg", "sqrt")
 
 
+TOGETHER = 10  # operations in one kernel: with all of a dtype's in one, NVVM takes twice as long
+
+
+def narrowed(op):
+    """Is the float32 function the float64 one, rounded?"""
+    helper = HELPERS.get(f"{op}_f32")
+    return helper is not None and f"{op}_f64" in helper.uses
+
+
 @pytest.mark.parametrize("code", list(support.DTYPES))
 def test_ptx_of_every_operation(code):
-    found = [e for op, e in support.operations(code) if code[0] != "c" or op in COMPLEX_SAMPLE]
-    text = cuda.ptx(support.map_nest(found, [support.DTYPES[code]] * 2), (7, 5))
-    assert ".target sm_75" in text and ".entry" in text
+    found = [(op, e) for op, e in support.operations(code) if code[0] != "c" or op in COMPLEX_SAMPLE]
+    if code == "f32":  # of those that are rounded from float64, where their text is compiled, a few
+        rounded = [op for op, _ in found if narrowed(op)]
+        found = [(op, e) for op, e in found if op not in rounded[2:]]
+    for k in range(0, len(found), TOGETHER):
+        text = cuda.ptx(support.map_nest([e for _, e in found[k : k + TOGETHER]], [support.DTYPES[code]] * 2), (7, 5))
+        assert ".target sm_75" in text and ".entry" in text
 
 
 def test_ptx_of_every_structure_and_capability():
