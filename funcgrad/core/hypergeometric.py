@@ -5,12 +5,25 @@ The power series (DLMF 13.2.2, 15.2.1) of truncated polynomials in small changes
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import factorial
 from typing import Any
 
 import numpy as np
 
 _TERMS = 6000
+
+
+@lru_cache(maxsize=1024)
+def _products(ps: tuple[tuple[int, ...], ...], qs: tuple[tuple[int, ...], ...], cut: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    """The pairs of powers whose product is not cut off, and its powers: a series multiplies the same ones at each term."""
+    found = []
+    for p in ps:
+        for q in qs:
+            powers = tuple([i + j for i, j in zip(p, q, strict=True)])
+            if all([i <= c for i, c in zip(powers, cut, strict=True)]):
+                found.append((p, q, powers))
+    return found
 
 
 class Series:
@@ -26,12 +39,12 @@ class Series:
         return Series(parts, self.cut)
 
     def __mul__(self, other: Any) -> "Series":
+        if not isinstance(other, Series):
+            return Series({powers: x * other for powers, x in self.parts.items()}, self.cut)
         parts: dict[tuple[int, ...], Any] = {}
-        for p, x in self.parts.items():
-            for q, y in self._of(other).items():
-                powers = tuple(i + j for i, j in zip(p, q, strict=True))
-                if all(i <= c for i, c in zip(powers, self.cut, strict=True)):
-                    parts[powers] = parts[powers] + x * y if powers in parts else x * y
+        for p, q, powers in _products(tuple(self.parts), tuple(other.parts), self.cut):
+            x = self.parts[p] * other.parts[q]
+            parts[powers] = parts[powers] + x if powers in parts else x
         return Series(parts, self.cut)
 
     def _of(self, other: Any) -> dict[tuple[int, ...], Any]:

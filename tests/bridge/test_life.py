@@ -50,7 +50,7 @@ def test_steps_do_not_grow_memory():
             if i % 100 == 0:
                 step(s, np.ones(100)), np.asarray(d["w"])
 
-    assert grown(work, 50_000) < 20_000
+    assert grown(work, 20_000) < 20_000
 
 
 def test_jitted_lambdas_do_not_grow_memory():
@@ -62,11 +62,11 @@ def test_jitted_lambdas_do_not_grow_memory():
             if i % 50 == 0:  # each of these is a program of its own
                 jit(lambda v, i=i: add(v, np.float64(i)))(x)
 
-    work(20_000)  # fills the bounded tables
+    work(50 * (family.FAMILIES + 20))  # fills the bounded tables
     with counters() as c:
         work(1000)
     assert c.traces <= 20
-    assert grown(work, 5_000) < 1_000_000
+    assert grown(work, 2_500) < 500_000
     assert len(family._by_value) <= family.FAMILIES
 
 

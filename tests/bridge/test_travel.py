@@ -74,12 +74,17 @@ def worker(tmp_path, monkeypatch):
     del sys.modules["travel_worker"]
 
 
+@pytest.fixture(scope="module")
+def cache_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def cold(tmp_path, monkeypatch):
-    """A disk cache of its own, for this process and for those that it starts."""
-    monkeypatch.setenv("FUNCGRAD_CACHE_DIR", str(tmp_path / "cache"))
+def cold(cache_folder, monkeypatch):
+    """A disk cache of these tests, for this process and for those that it starts."""
+    monkeypatch.setenv("FUNCGRAD_CACHE_DIR", str(cache_folder))
     monkeypatch.setenv("PYTHONPATH", PACKAGE)
-    cache.use(cache.DiskCache(tmp_path / "cache"))
+    cache.use(cache.DiskCache(cache_folder))
     yield
     cache.use(None)
 

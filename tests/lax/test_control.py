@@ -320,14 +320,13 @@ def test_closures_and_nesting():
     assert float(fg.grad(lambda v: fg.jit(g)(v * v))(1.5)) == pytest.approx(float(fg.grad(lambda v: g(v * v))(1.5)))
 
 
-@pytest.mark.parametrize("read", ["index", "slice"])
-def test_reading_an_array_in_a_loop_adds_up_in_place(read):
+@pytest.mark.parametrize("read, n", [("index", 6), ("slice", 6), ("slice", 100)])  # a few numbers are carried each by itself
+def test_reading_an_array_in_a_loop_adds_up_in_place(read, n):
     """The gradient of a loop that reads one element a step writes one element a step: no array of zeros a step."""
-    n = 50
     pick = (lambda xs, i: fnp.asarray(xs)[i]) if read == "index" else (lambda xs, i: lax_names.dynamic_slice_in_dim(xs, i, 1)[0])
     f = lambda xs: lax.fori_loop(0, n, lambda i, c: fnp.sin(c) * pick(xs, i) + pick(xs, (2 * i) % n), np.float64(1.0))
     xs = fnp.asarray(RNG.normal(size=n))
-    check_grads(f, (xs,), order=2, modes=["rev"], atol=1e-5, rtol=1e-5)
+    check_grads(f, (xs,), order=2 if n < 10 else 1, modes=["rev"], atol=1e-5, rtol=1e-5)
     np.testing.assert_allclose(fg.jit(fg.grad(f))(xs), fg.grad(f)(xs), rtol=1e-12)
     (loop,) = [e for e in fg.make_jaxpr(fg.grad(f))(xs).jaxpr.eqns if e.params.get("reverse")]
     wide = {e.primitive.name for e in loop.params["body"].eqns if e.outputs[0].aval.shape == (n,)}
