@@ -78,7 +78,8 @@ def _sum(body: Jaxpr, number: int, nc: int) -> _Sum | None:
     if used[carry] != 1:
         return None
     fixed = set(body.invars[:nc])
-    terms, rest, moved, seen = [out], [], [], False
+    terms: list[Any] = [out]
+    rest, moved, seen = [], [], False
     while terms:
         x = terms.pop()
         e = made_by.get(x)
