@@ -215,7 +215,7 @@ def canonical(nest: Nest) -> Form:
     params = tuple([code_of(d) for d in nest.params])
     nodes = tuple(numbering.nodes)
     operands = tuple([(c, o.role, o.strides, o.indirect) for c, o in zip(codes, nest.operands, strict=True)])
-    key = (nest.outer, nest.inner, nest.layout, nest.sequential, operands, params, nodes, tuple(parts))
+    key = (nest.outer, nest.inner, nest.layout, nest.sequential, nest.block, operands, params, nodes, tuple(parts))
     return Form(nodes, tuple(passes), codes, params, key)
 
 

@@ -145,7 +145,7 @@ def _in_blocks(kernel: Kernel) -> None:
     kernel.put(1, ["turns = 0"])
     kernel.put(1, [f"blocks = {kernel.quotient(f'{n} + {width - 1}', str(width))}", kernel.points("z")])
     kernel.put(2, [f"r{lanes} = {kernel.quotient('z', 'blocks')}", f"c = (z - r{lanes} * blocks) * {width}"])
-    kernel.put(2, [f"e = select(c + {width} < {n}, c + {width}, {n})"])
+    kernel.put(2, [f"e = c + {width}" if nest.block else f"e = select(c + {width} < {n}, c + {width}, {n})"])
     kernel.put(2, kernel.decode(f"r{lanes}", list(range(lanes))))
     blocks = Blocks(kernel)
     known: dict[int, int] = {}

@@ -14,6 +14,7 @@ from funcgrad.codegen.target import ATOM
 from funcgrad.loops.nest import ERROR_RECORD_BYTES, LANES
 
 ROWS = 4  # taken at once by a light pass
+ALIGNMENT = 64  # bytes, of a block
 LIGHT = 14  # nodes of a pass that counts as light
 
 _BYTES = {"b1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "c128": 16}
@@ -75,7 +76,7 @@ class Blocks:
             offset = ERROR_RECORD_BYTES + kernel.scratch
             kernel.scalars.preamble["buffers"][name] = f"{name} = row_{code}(scratch, {offset}, {alias})"
         self.count += 1
-        kernel.scratch += kernel.nest.lanes * _BYTES.get(code, 8)
+        kernel.scratch += -(-kernel.nest.lanes * _BYTES.get(code, 8) // ALIGNMENT) * ALIGNMENT
 
     def place(self, name: str) -> str:
         return f"{name}[{name}_0 + l - c]" if self.kernel.target.flat_arrays else f"{name}[l - c]"

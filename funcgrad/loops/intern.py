@@ -45,9 +45,10 @@ def nest(
     params: tuple[np.dtype, ...],
     passes: tuple[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any], ...],
     sequential: bool,
+    block: int,
 ) -> Nest:
     """The one Nest of this structure; `passes` hold the fields of stores, reductions and carries as tuples."""
-    key = (outer, inner, layout, operands, params, passes, sequential)
+    key = (outer, inner, layout, operands, params, passes, sequential, block)
     found = _NESTS.get(key)
     if found is None:
         made = tuple(
@@ -60,5 +61,5 @@ def nest(
             )
             for level, stores, reductions, carries, test in passes
         )
-        found = _NESTS.setdefault(key, Nest(outer, inner, layout, operands, params, made, sequential))  # type: ignore[arg-type]
+        found = _NESTS.setdefault(key, Nest(outer, inner, layout, operands, params, made, sequential, block))  # type: ignore[arg-type]
     return found

@@ -15,7 +15,7 @@ from funcgrad.loops.axes import NARROW, Axes, find_axes
 from funcgrad.loops.draft import Draft, DraftCarry, DraftReduction, DraftStore, Slot
 from funcgrad.loops.expr import Expr
 from funcgrad.loops.graph import Node
-from funcgrad.loops.nest import CARRIED_LANES, LANES, Nest, Operand
+from funcgrad.loops.nest import CARRIED_LANES, LANES, WHOLE, Nest, Operand
 from funcgrad.loops.templates import cost_of, storage_dtype
 from funcgrad.loops.views import Strides
 
@@ -226,6 +226,7 @@ def schedule(draft: Draft) -> Kernel:
             tuple(code.params),
             passes,
             draft.sequential,
+            _block(axes, draft),
         ),
         tuple(layout.dims),
         _parallel(axes, draft),
@@ -252,13 +253,19 @@ def _cost(axes: Axes, moved: int, weight: float, draft: Draft) -> float:
     return 20.0 + moved * 0.02 + arithmetic + rows * 0.7
 
 
+def _block(axes: Axes, draft: Draft) -> int:
+    """How many lanes a kernel is made for, or 0: any number."""
+    return axes.extents[axes.outer - 1] if axes.column and draft.carried() and axes.extents[axes.outer - 1] in WHOLE else 0
+
+
 def _parallel(axes: Axes, draft: Draft) -> int:
     """The extent of [lo, hi)."""
     if axes.outer == 0:
         return axes.extents[0] if draft.reduced is None else 1
     outer = axes.extents[: axes.outer]
     if axes.column:
-        outer = [*outer[:-1], -(-outer[-1] // (CARRIED_LANES if draft.carried() else LANES))]
+        lanes = (_block(axes, draft) or CARRIED_LANES) if draft.carried() else LANES
+        outer = [*outer[:-1], -(-outer[-1] // lanes)]
     n = 1
     for e in outer:
         n *= e

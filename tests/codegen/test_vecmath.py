@@ -12,7 +12,7 @@ from .support import expr, load, map_nest, run_compiled
 # Units in the last place of the result (the spacing at it, subnormals included).
 BOUNDS = {
     "exp": (1, 1), "exp2": (1, 1), "expm1": (1.5, 2), "log": (1, 1), "log1p": (1, 1.5), "logistic": (2, 2),
-    "tanh": (1.5, 2.5), "sinh": (1.5, 2), "cosh": (1.5, 1.5), "asinh": (1, 2), "acosh": (1, 2), "atanh": (1, 2),
+    "tanh": (3, 2.5), "sinh": (1.5, 2), "cosh": (1.5, 1.5), "asinh": (1, 2), "acosh": (1, 2), "atanh": (1, 2),
     "sin": (1, 1), "cos": (1, 1), "tan": (1, 2.5), "asin": (1, 2), "acos": (1, 1.5), "atan": (1, 2),
     "erf": (1.5, 1.5), "erfc": (1, 4), "erf_inv": (3, 3), "cbrt": (1, 1), "rsqrt": (1, 1.5),
 }  # fmt: skip

@@ -101,6 +101,19 @@ def test_bool_and_int32_carries():
     agrees(lambda s, c, xs: lax.scan(step, (s, c), xs), (last, np.stack(ys)), state, count, flips)
 
 
+def test_carries_of_all_widths_over_four_lanes():
+    """A kernel of their own, in which each carry's block lies aligned."""
+    flips, x, z = np.random.default_rng(0).random((20, 4)) < 0.5, draw(4, dtype="f8"), draw(4).astype("c16")
+
+    def step(where):
+        return lambda c, flip: ((c[0] ^ flip, where(c[0], c[1] + c[1].dtype.type(1), c[1]), c[2] * 0.5 + c[1], c[3] * 1j), c[3])
+
+    start = (np.array([True, False, True, True]), np.zeros(4, np.int8), x, z)
+    last, ys = looped(step(np.where), start, flips)
+    f = lambda a, b, c, d, flips: lax.scan(step(fnp.where), (a, b, c, d), flips)  # noqa: E731
+    agrees(f, (last, np.stack(ys)), *start, flips)
+
+
 @pytest.mark.parametrize("dtype", ["c8", "c16"])
 def test_complex_carry(dtype):
     z = (draw(40) + 1j * draw(40, seed=1)).astype(dtype)
