@@ -62,8 +62,8 @@ from funcgrad.loops.expr import Expr
 
 LANES = 512
 CARRIED_LANES = 64  # of a column nest with carries
-# Extents that get a kernel of their own: 100,000 steps of tanh(0.9 c + x) over 4 lanes take 1.6 ms for 2.3 on a Xeon. Over 2, 3, 8,
-# 16 or 32 lanes there is nothing to be had.
+# Extents that get a kernel of their own: 100,000 steps of tanh(0.9 c + x) over 4 lanes take 1.6 ms for 2.3 on a Xeon. Over 2, 3,
+# 8, 16 or 32 lanes there is nothing to be had.
 WHOLE = frozenset({4})
 ERROR_RECORD_BYTES = 64
 DYNAMIC = None
