@@ -138,6 +138,8 @@ def _svd_numpy(x: np.ndarray, full_matrices: bool, compute_uv: bool) -> list[np.
         return [np.broadcast_to(np.eye(*s, dtype=d) if len(s) == 2 else np.empty(s, d), (*x.shape[:-2], *s)) for s, d in outs]
 
     def svd_of(a: np.ndarray) -> Any:
+        if not np.isfinite(a).all():  # LAPACK would not come back from some matrices with an infinity
+            raise np.linalg.LinAlgError
         found = np.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
         return found if compute_uv else [found]
 

@@ -257,3 +257,19 @@ def test_least_squares_as_numpy():
 def test_square_matrices_are_needed(name):
     with pytest.raises(ValueError, match=rf"(?s)fnp.linalg.{name}: got f64\[2,3\].*square matrices"):
         getattr(fnp.linalg, name)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_singular_values_of_what_is_not_finite(bad, dtype):
+    """They are NaN, each matrix by itself: NumPy's svd never returns from these."""
+    x = np.stack([draw((3, 3), dtype)] * 3)
+    x[0, 0, 0] = x[2, 1, 2] = bad
+    for f in (fnp.linalg.svdvals, fnp.linalg.pinv, lambda x: fnp.linalg.norm(x, 2, axis=(-2, -1))):
+        for g in (f, fg.jit(f)):
+            first, second, third = np.asarray(g(x))
+            assert np.isnan(first).all() and np.isnan(third).all()
+            np.testing.assert_allclose(second, f(x[1]), rtol=1e-5)
+    assert not np.isfinite(fnp.linalg.cond(x)[::2]).any()
+    u, s, vh = fnp.linalg.svd(x)
+    assert np.isnan(u[0]).all() and np.isnan(vh[2]).all() and np.isfinite(s[1]).all()
