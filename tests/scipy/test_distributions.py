@@ -206,6 +206,8 @@ TAILS = [
     (lambda: stats.beta.logcdf(np.float64(0.001), 200, 300), lambda: lower_beta(200, 300, mpmath.mpf(0.001))),
     (lambda: stats.beta.logsf(np.float64(0.999), 300, 200.0), lambda: lower_beta(200, 300, 1 - mpmath.mpf(0.999))),
     (lambda: stats.norm.logcdf(np.float64(-1e4)), lambda: mpmath.log(mpmath.erfc(1e4 / mpmath.sqrt(2)) / 2)),
+    (lambda: stats.beta.logsf(np.float64(1e-20), 2, 3.0), lambda: mpmath.log1p(-mpmath.mpf(6e-40))),
+    (lambda: fg.jit(stats.beta.logsf)(np.float64(1e-20), 1, 1.0), lambda: mpmath.log1p(-mpmath.mpf(1e-20))),
     (lambda: stats.norm.logsf(np.float64(8)), lambda: mpmath.log(mpmath.erfc(8 / mpmath.sqrt(2)) / 2)),
     (lambda: stats.norm.logcdf(np.float64(8)), lambda: mpmath.log1p(-mpmath.erfc(8 / mpmath.sqrt(2)) / 2)),
     (lambda: stats.gumbel_r.logsf(np.float64(800)), lambda: mpmath.mpf(-800)),

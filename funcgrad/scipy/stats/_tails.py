@@ -45,8 +45,8 @@ def log_gammaincc(a: Any, x: Any) -> Any:
     return _by_size(special.gammaincc(a, x), special.gammainc(a, x), tail)
 
 
-def log_betainc(a: Any, b: Any, x: Any) -> Any:
-    """The logarithm of the regularised incomplete beta function, for 0 < x < 1."""
+def log_betainc(a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """The logarithm of the regularised incomplete beta function, for 0 < x < 1; rest = 1 - x, which may be the exact one."""
     quotients = []
     for n in range(1, DEPTH):
         m, here = n // 2, a + n
@@ -54,7 +54,7 @@ def log_betainc(a: Any, b: Any, x: Any) -> Any:
         quotients.append((top / ((here - 1) * here), 1.0))
     front = special.xlogy(a, x) + special.xlog1py(b, -x) - log(a) - special.betaln(a, b)
     tail = front - ew.log(_fraction(1.0, quotients))
-    return _by_size(special.betainc(a, b, x), special.betainc(b, a, 1 - x), tail)
+    return _by_size(special.betainc(a, b, x), special.betainc(b, a, rest), tail)
 
 
 def log_choose(n: Any, k: Any) -> Any:

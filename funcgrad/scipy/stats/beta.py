@@ -74,7 +74,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, a, b, loc, scale = operands("beta.logcdf", x, a, b, at=(loc, scale))
     z = standard(x, loc, scale)
-    inside = log_betainc(a, b, _clipped(z))
+    inside = log_betainc(a, b, _clipped(z), 1 - _clipped(z))
     return checked(where(z <= 0, -INF, where(z >= 1, 0.0, inside)), a > 0, b > 0, scale > 0)
 
 
@@ -107,5 +107,5 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, a, b, loc, scale = operands("beta.logsf", x, a, b, at=(loc, scale))
     z = standard(x, loc, scale)
-    inside = log_betainc(b, a, 1 - _clipped(z))
+    inside = log_betainc(b, a, 1 - _clipped(z), _clipped(z))
     return checked(where(z <= 0, 0.0, where(z >= 1, -INF, inside)), a > 0, b > 0, scale > 0)
