@@ -166,9 +166,46 @@ def test_large_counts_that_have_an_answer():
         (lambda: fnp.frombuffer(b"abcd", "u1", count=None), "fnp.frombuffer: got None for count"),
         (lambda: fnp.fromiter(None, int), "fnp.fromiter: "),
         (lambda: fnp.einsum_path("i->", fnp.ones(3), optimize=1.5), "fnp.einsum: got optimize=1.5"),
-        (lambda: fnp.zeros((10**10, 10**10)), "the result would be f32"),
+        (lambda: fnp.zeros((10**10, 10**10)) + 1, "the result would be f32"),
+        (lambda: fnp.ones(3)["a":], r"x\[a:b:c\]: got a value of type str"),
+        (lambda: fnp.ones(3)[[[1], [1, 2]]], r"x\[i\]: got i of which NumPy makes no array"),
+        (lambda: fnp.ones(3).at[7].get(mode="fill", fill_value=np.ones(2)), r"x.at\[i\].get: got f64\[2\] for fill_value"),
+        (lambda: fnp.ones(3).at[0].apply(None), r"x.at\[i\].apply: got"),
+        (lambda: fnp.ones(3).item("a"), "x.item: got 'a' for i"),
+        (lambda: fnp.ones(3).item(7), r"x.item\(7,\): index 7"),
+        (lambda: fnp.ones(3).tobytes(order=1), "x.tobytes: got order=1"),
+        (lambda: fg.device_put("a"), "device_put: got str"),
+        (lambda: fg.ShapeDtypeStruct("a", "float32"), "fg.ShapeDtypeStruct: got 'a' for shape"),
+        (lambda: fg.vmap(fnp.sin, axis_size="a")(fnp.ones(3)), "fg.vmap: got 'a' for axis_size"),
+        (lambda: fg.vmap(fnp.sin, out_axes="a")(fnp.ones(3)), "fg.vmap: got 'a' for out_axes"),
+        (lambda: fg.grad(fnp.sum, has_aux=np.ones(2))(fnp.ones(3)), r"grad: got float64\[2\] for has_aux"),
+        (lambda: fg.jit(fnp.sin, static_argnames=1.5), "jit: got static_argnames=1.5"),
+        (lambda: fg.jit(fnp.sin, inline=np.ones(2)), r"jit: got float64\[2\] for inline"),
+        (lambda: fnp.sin(fg.random.key(0)) + 1, "key<fry>"),
+        (lambda: fg.random.key(0) + 1, "a PRNG key takes no part in arithmetic"),
     ],
 )
 def test_what_is_said(call, said):
-    with pytest.raises((MemoryError, TypeError, ValueError), match=f"(?:{said})(?s:.)*Allowed: "):
+    with pytest.raises((IndexError, MemoryError, TypeError, ValueError), match=f"(?:{said})(?s:.)*Allowed: "):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: fnp.sum(x, axis=0, keepdims=np.ones(2)),
+        lambda x: fnp.sum(x, axis="x"),
+        lambda x: fnp.zeros((None,), x.dtype),
+        lambda x: fnp.zeros(2, "flot32"),
+        lambda x: fnp.pad(x, 1, mode={}),
+        lambda x: fnp.linalg.norm(x, ord=1j),
+        lambda x: fnp.std(x, ddof=None),
+        lambda x: fg.nn.one_hot(x.astype(int), -1),
+        lambda x: fg.lax.top_k(x, 2.5),
+        lambda x: x.at[7].get(mode="fill", fill_value="x"),
+        lambda x: fnp.vander(x, 10**30),
+    ],
+)
+def test_while_tracing(call):
+    with pytest.raises((TypeError, ValueError), match="Allowed: "):
+        fg.jit(call)(fnp.ones(3))

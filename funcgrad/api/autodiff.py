@@ -17,6 +17,7 @@ from funcgrad.bridge.flat import (
     normalise_argnums,
 )
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, asked_at, describe, message
 from funcgrad.core.pytree import Partial, PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_map, tree_unflatten
@@ -206,7 +207,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
 
 def _no_reduce_axes(name: str, reduce_axes: Any) -> None:
-    if tuple(reduce_axes):
+    if not among(reduce_axes, ((), [])):
         raise UsageError(
             message(f"{name}: got reduce_axes={reduce_axes!r}", "only ()", "sum over a named axis with lax.psum in the function")
         )
@@ -312,6 +313,8 @@ def _gradient(
     check_argnums(name, argnums)
     _no_reduce_axes(name, reduce_axes)
     single = not isinstance(argnums, (tuple, list))
+
+    holomorphic = flag(holomorphic, name, "holomorphic")
 
     @api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:

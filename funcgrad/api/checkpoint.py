@@ -5,6 +5,7 @@ from typing import Any
 
 from funcgrad.api.autodiff import name_like
 from funcgrad.bridge.flat import FlatFunction, as_value, as_values, check_callable, normalise_argnums
+from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_flatten, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
@@ -105,7 +106,7 @@ def checkpoint(
 
     @api_boundary
     def rematted(*args: Any, **kwargs: Any) -> Any:
-        statics = normalise_argnums("checkpoint", static_argnums, len(args)) if static_argnums != () else ()
+        statics = normalise_argnums("checkpoint", static_argnums, len(args)) if not among(static_argnums, ((),)) else ()
         kept = {k: v for k, v in kwargs.items() if k in names}
         dynamic = ([a for i, a in enumerate(args) if i not in statics], {k: v for k, v in kwargs.items() if k not in names})
 

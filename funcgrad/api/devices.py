@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.bridge.array import Array, mark_deleted
 from funcgrad.bridge.device import CPU, Device, find_device
-from funcgrad.bridge.flat import as_value
+from funcgrad.bridge.flat import as_values
 from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_leaves, tree_map
 from funcgrad.core.tracebacks import api_boundary
@@ -75,7 +75,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
         raise UsageError(message("device_put: got donate=True and may_alias=True", "one of the two", "leave may_alias out"))
 
     def put(leaf: Any) -> Any:
-        value = as_value(leaf)
+        (value,) = as_values("device_put", [leaf], leaf)
         if isinstance(value, Tracer) or not isinstance(leaf, Value):
             return value
         if donate or may_alias is False:

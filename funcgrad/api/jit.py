@@ -8,6 +8,7 @@ from funcgrad.bridge.device import find_device
 from funcgrad.bridge.jit import Jitted, Options
 from funcgrad.bridge.jit import clear_caches as _clear_caches
 from funcgrad.bridge.specialise import MAX_PATHS, PathDispatcher
+from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import UsageError, message
 
 _UNSPECIFIED: Any = type("Unspecified", (), {"__repr__": lambda self: "UnspecifiedValue"})()
@@ -77,7 +78,9 @@ def jit(
                 'jit(f, branches="specialise", max_paths=64)',
             )
         )
-    donates = [n for n, v in (("donate_argnums", donate_argnums), ("donate_argnames", donate_argnames)) if v not in (None, ())]
+    donates = [
+        n for n, v in (("donate_argnums", donate_argnums), ("donate_argnames", donate_argnames)) if not among(v, (None, ()))
+    ]
     if by_path and donates:
         raise UsageError(
             message(
@@ -104,7 +107,9 @@ def jit(
             )
         roles = resolve(f, static_argnums, static_argnames, donate_argnums, donate_argnames)
         dispatcher, most = (PathDispatcher, max_paths or MAX_PATHS) if by_path else (None, 0)
-        return Jitted(f, Options(roles, bool(inline), bool(keep_unused), keywords, dispatcher, most))
+        return Jitted(
+            f, Options(roles, flag(inline, "jit", "inline"), flag(keep_unused, "jit", "keep_unused"), keywords, dispatcher, most)
+        )
 
     return make if fun is _MISSING else make(fun)
 

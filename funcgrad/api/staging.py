@@ -13,6 +13,7 @@ from funcgrad.core.errors import UsageError, message
 from funcgrad.core.pytree import tree_flatten, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.numpy._axes import shape_of
 from funcgrad.trace.interpreter import Interpreter, current, running
 from funcgrad.trace.stage import stage
 
@@ -43,7 +44,7 @@ class ShapeDtypeStruct:
             )
         if dtype is None:
             raise UsageError(message("ShapeDtypeStruct: got dtype=None", "a dtype", "write dtype='float32'"))
-        self.shape, self.dtype, self.weak_type = tuple(int(n) for n in shape), dt.canonical(dtype), bool(weak_type)
+        self.shape, self.dtype, self.weak_type = shape_of(shape, "fg.ShapeDtypeStruct"), dt.canonical(dtype), bool(weak_type)
 
     @classmethod
     def of(cls, aval: ShapedArray) -> "ShapeDtypeStruct":

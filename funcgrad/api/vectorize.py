@@ -8,6 +8,7 @@ from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, functi
 from funcgrad.core.errors import ShapeError, UsageError, message
 from funcgrad.core.pytree import flatten_axes, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
+from funcgrad.numpy._axes import static_int
 from funcgrad.ops._family import batch_at
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.vmap import vmap as vmap_flat
@@ -89,7 +90,7 @@ def _normalise(dim: Any, ndim: int, path: Any) -> int | None:
 
 
 def _batch_size(tree: Any, values: list[Any], dims: list[int | None], axis_size: int | None, fun: Any) -> int:
-    sizes: dict[int, str] = {} if axis_size is None else {int(axis_size): "axis_size="}
+    sizes: dict[int, str] = {} if axis_size is None else {static_int(axis_size, "fg.vmap", "axis_size"): "axis_size="}
     for (path, _), x, d in zip(tree_leaves_with_path(tree), values, dims, strict=True):
         if d is not None:
             sizes.setdefault(aval_of(x).shape[d], f"the argument at {keystr(path)}, {aval_of(x)} along axis {d}")
@@ -121,6 +122,7 @@ def _place(x: Any, dim: int | None, target: Any, size: int, fun: Any) -> Any:
             )
         return x
     ndim = aval_of(x).ndim + (dim is None)
+    target = static_int(target, "fg.vmap", "out_axes", "an integer or None for each output")
     if not -ndim <= target < ndim:
         raise ShapeError(
             message(

@@ -241,13 +241,13 @@ class _Group:
 def _numbers(keyword: str, nums: Any) -> tuple[int, ...]:
     found = tuple(nums) if isinstance(nums, (tuple, list, set, frozenset, range)) else (nums,)
     for n in found:
-        if isinstance(n, bool) or not hasattr(type(n), "__index__"):
+        if isinstance(n, (bool, np.ndarray)) or hasattr(n, "aval") or not hasattr(type(n), "__index__"):
             raise UsageError(message(f"jit: got {keyword}={nums!r}", "an int, or a sequence of ints", f"{keyword}=0"))
     return tuple(int(n) for n in found)
 
 
 def _names(keyword: str, names: Any) -> frozenset[str]:
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = tuple(names) if isinstance(names, (tuple, list, set, frozenset)) else (names,)
     for name in found:
         if not isinstance(name, str):
             raise UsageError(message(f"jit: got {keyword}={names!r}", "a name, or a sequence of names", f"{keyword}='n'"))

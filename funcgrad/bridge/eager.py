@@ -14,12 +14,14 @@ from funcgrad.bridge.quiet import quiet, restore
 from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, check_size, literal_aval
 from funcgrad.core.config import config
-from funcgrad.core.errors import too_large
+from funcgrad.core.errors import message, too_large
 from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
 
 _new = object.__new__
+# What NumPy says of shapes for which there is no memory.
+_TOO_LARGE = ("array is too big", "Maximum allowed", "Python int too large")
 
 
 class Evaluate(Interpreter):
@@ -57,6 +59,9 @@ class Evaluate(Interpreter):
             out = prim.numpy(*arrays, **params)
         except (MemoryError, OverflowError, ValueError) as error:
             check_size(prim.name, out_aval if prim.multiple_results else [out_aval], error)
+            if str(error).startswith(_TOO_LARGE):
+                allowed = "arrays that fit into the memory of this machine"
+                raise MemoryError(message(f"{prim.name}: {error}", allowed, "check the shapes and the sizes")) from None
             raise
         finally:
             restore(token)

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
+from funcgrad.core.arguments import flag
 from funcgrad.core.errors import DtypeError, UsageError, describe, message, too_large
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
 from funcgrad.trace.value import Value
@@ -80,7 +81,7 @@ class FlatFunction:
     def __init__(
         self, name: str, fun: Callable[..., Any], in_tree: PyTreeDef, put: Callable[[Any], Any] | None, has_aux: bool = False
     ):
-        self.name, self.fun, self.in_tree, self.put, self.has_aux = name, fun, in_tree, put, has_aux
+        self.name, self.fun, self.in_tree, self.put, self.has_aux = name, fun, in_tree, put, flag(has_aux, name, "has_aux")
         self.out_tree: Any = None
         self.aux: Any = None
 

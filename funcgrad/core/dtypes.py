@@ -101,10 +101,16 @@ def category(dtype: np.dtype) -> int:
     except KeyError:
         if dtype in SMALL:
             wide = "float32" if dtype in SMALL_FLOATS else "int8" if dtype in SMALL_SIGNED else "uint8"
-            raise TypeError(
-                f"dtype {dtype.name} is for storage and takes no part in arithmetic; convert first, with x.astype({wide!r})"
-            ) from None
-        raise TypeError(f"dtype {short_name(dtype)} takes no part in arithmetic") from None
+            came = f"dtype {dtype.name} is for storage and takes no part in arithmetic"
+            raise DtypeError(message(came, f"wider dtypes, such as {wide}", f"convert first, with x.astype({wide!r})")) from None
+        raise no_arithmetic(f"dtype {short_name(dtype)}") from None
+
+
+def no_arithmetic(what: str) -> DtypeError:
+    """The error of PRNG keys, and of what else has no numbers."""
+    return DtypeError(
+        message(f"{what} takes no part in arithmetic", "arrays of numbers", "random.key_data(key) for a key's words")
+    )
 
 
 def canonical(dtype: Any) -> np.dtype:
@@ -142,7 +148,7 @@ def _hashable(x: Any) -> bool:
 def _canonical(dtype: Any) -> np.dtype:
     try:
         d = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         d = np.dtype(getattr(ml_dtypes, str(dtype), None)) if hasattr(ml_dtypes, str(dtype)) else None
         if d is None:
             # fnp.ones(2, 3), and what follows from it.
@@ -202,7 +208,8 @@ def promote_dtypes(a: np.dtype, b: np.dtype) -> np.dtype:
         return complex128 if c == 3 and low == float64 else high
     if a in FLOAT8 or b in FLOAT8:
         if a in FLOAT8 and b in FLOAT8:
-            raise TypeError(f"{short_name(a)} and {short_name(b)} have no common dtype; convert one of them with .astype(...)")
+            came = f"{short_name(a)} and {short_name(b)} have no common dtype"
+            raise DtypeError(message(came, "float8 numbers of one kind", "convert one of them with .astype(...)"))
         return b if a in FLOAT8 else a
     if {a, b} == {float16, bfloat16}:
         return float32
@@ -216,7 +223,7 @@ def promote_dtypes(a: np.dtype, b: np.dtype) -> np.dtype:
 @functools.lru_cache(maxsize=4096)
 def _weak_join(strong: np.dtype, weak_category: int, default_float_name: str) -> np.dtype:
     if strong in KEYS:
-        raise TypeError("a PRNG key takes no part in arithmetic")
+        raise no_arithmetic("a PRNG key")
     if weak_category <= category(strong):
         return strong
     if weak_category == 3 and strong in FLOATS:

@@ -20,7 +20,7 @@ MANY: Any = (list, tuple, Value, np.ndarray)
 
 def title(name: str) -> str:
     """A function's name as users write it: `fnp.sum`; names of other modules (`nn.relu`, `lax.pad`) come with theirs."""
-    return name if name.startswith(("nn.", "random.", "lax.", "scipy.", "x.", "ndarray.")) else f"fnp.{name}"
+    return name if name.startswith(("nn.", "random.", "lax.", "scipy.", "x.", "x[", "fg.", "ndarray.")) else f"fnp.{name}"
 
 
 def static_int(x: Any, name: str, arg: str, allowed: str = "an integer") -> int:
@@ -99,7 +99,7 @@ def listed(x: Any, name: str, arg: str) -> Any:
     return host_array(x, name, arg) if isinstance(x, (list, tuple)) else x
 
 
-def asked_of_numpy(name: str, allowed: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def asked_of_numpy(name: str, allowed: str, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function answers; what it has against the arguments is told with its name and with what is allowed."""
     try:
         return f(*args, **kwargs)

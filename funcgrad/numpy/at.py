@@ -8,7 +8,8 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
-from funcgrad.core.errors import DtypeError, ShapeError, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.numpy._axes import static_array
 from funcgrad.numpy._promote import broadcast_shapes_of, broadcast_value, cast, operand
 from funcgrad.numpy.arithmetic import power
 from funcgrad.numpy.elementwise import divide
@@ -82,8 +83,8 @@ class Ref:
         mode = mode_of(mode, "x.at[i].get")
         if not wrap_negative_indices:
             return read_with(self.array, _unsigned(self.index), mode, fill_value)
-        if isinstance(fill_value, Value):
-            fill_value = fill_value.item()  # type: ignore[attr-defined]
+        if fill_value is not None:
+            fill_value = self._fill(fill_value)
         return read_with(self.array, self.index, mode, fill_value)
 
     def set(self, values: Any, **options: Any) -> Any:
@@ -120,8 +121,21 @@ class Ref:
         """x with x[i] replaced by the larger of itself and `values`."""
         return self._update(scatter_max, values, "max", **options)
 
+    def _fill(self, given: Any) -> Any:
+        """fill_value as a scalar of x's dtype."""
+        x = operand(given, "x.at[i].get", "fill_value")
+        if getattr(x, "size", 1) != 1:
+            came = f"x.at[i].get: got {describe(x)} for fill_value"
+            raise ShapeError(message(came, "a scalar", "fnp.where(inside, x.at[i].get(mode='clip'), fill)"))
+        found = cast(x, self.array.dtype)  # which raises where it does not fit
+        if isinstance(found, Value):
+            return static_array(found, "x.at[i].get", "fill_value").reshape(())[()]
+        return given
+
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
         """x with x[i] replaced by func(x[i]); an element named twice is changed once."""
+        if not callable(func):
+            raise UsageError(message(f"x.at[i].apply: got {describe(func)}", "a function of x[i]", "x.at[i].apply(fnp.sin)"))
         mode = options.get("mode")
         reading = "clip" if mode_of(mode, "x.at[i].apply") in ("fill", "drop") else mode
         return self.set(func(self.get(mode=reading)), **options)

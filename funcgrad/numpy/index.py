@@ -24,6 +24,7 @@ from funcgrad.core.errors import (
     describe,
     message,
 )
+from funcgrad.numpy._axes import host_array
 from funcgrad.numpy._promote import broadcast_shapes_of, broadcast_value
 from funcgrad.ops import elementwise as ew
 from funcgrad.ops.index import GatherDimensionNumbers, gather
@@ -133,7 +134,7 @@ def _plain(item: Any) -> Any:
     if isinstance(item, (list, tuple, np.ndarray)):
         if not isinstance(item, np.ndarray) and _holds_values(item):
             return _stacked(item)
-        array = np.asarray(item)
+        array = host_array(item, "x[i]", "i")
         if array.size == 0 and not isinstance(item, np.ndarray):
             array = array.astype(np.int64)
         if array.dtype.kind not in "iub":
@@ -191,7 +192,11 @@ def _bound(bound: Any) -> int:
             "a slice x[a:b] has a length that must be known while tracing; lax.dynamic_slice(x, (a,), (length,)) starts anywhere",
         )
     known: Any = bound
-    return operator.index(known)
+    try:
+        return operator.index(known)
+    except TypeError:
+        came = f"x[a:b:c]: got {describe(bound)} in a slice"
+        raise UsageError(message(came, "integers, or None", "x[int(a):int(b)]")) from None
 
 
 def _integer(i: int, axis: int, n: int, mode: str) -> Token:

@@ -7,7 +7,8 @@ import numpy as np
 
 from funcgrad.bridge.device import CPU, find_device
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ConcretizationTypeError, UsageError, message
+from funcgrad.core.arguments import among
+from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, message
 from funcgrad.numpy import (
     arithmetic,
     creation,
@@ -23,7 +24,7 @@ from funcgrad.numpy import (
     structure,
 )
 from funcgrad.numpy import contract as products
-from funcgrad.numpy._axes import concrete
+from funcgrad.numpy._axes import concrete, static_int, static_ints
 from funcgrad.trace.value import Value
 
 # name -> function whose first argument is the array
@@ -131,8 +132,14 @@ def _numbers(self: Value, what: str) -> np.ndarray:
 
 def _item(self: Value, *args: Any) -> Any:
     """One element as a Python scalar: of an array with one element, or at the given index."""
-    place: Any = [a if isinstance(a, tuple) else int(a) for a in args]
-    return _numbers(self, "item()").item(*place)
+    place: Any = [static_ints(a, "x.item", "i") if isinstance(a, tuple) else static_int(a, "x.item", "i") for a in args]
+    x = _numbers(self, "item()")
+    try:
+        return x.item(*place)
+    except (OverflowError, ValueError, IndexError) as error:
+        kind = ShapeError if isinstance(error, ValueError) else IndexError
+        allowed = f"places of an array of shape {x.shape}; none where it has one element"
+        raise kind(message(f"x.item{args}: {error}", allowed, "x[i, j].item()")) from None
 
 
 def _tolist(self: Value) -> Any:
@@ -142,6 +149,8 @@ def _tolist(self: Value) -> Any:
 
 def _tobytes(self: Value, order: str = "C") -> bytes:
     """The bytes of the numbers."""
+    if not among(order, ("C", "F", "A", "K", None)):
+        raise UsageError(message(f"x.tobytes: got order={order!r}", "'C', 'F', 'A' or 'K'", "x.tobytes()"))
     return _numbers(self, "tobytes()").tobytes(order)  # type: ignore[arg-type]
 
 
