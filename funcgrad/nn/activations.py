@@ -167,8 +167,10 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     v = real_float(x, "gelu")
     half = like(v, 0.5)
     if flag(approximate, "nn.gelu", "approximate"):
-        cubed = ew.mul(ew.square(v), v)
-        inner = ew.mul(like(v, math.sqrt(2 / math.pi)), ew.add(v, ew.mul(like(v, 0.044715), cubed)))
+        # beyond 12 tanh is 1 to all digits, and the cube could overflow
+        near = ew.max(ew.min(v, like(v, 12)), like(v, -12))
+        cubed = ew.mul(ew.square(near), near)
+        inner = ew.mul(like(v, math.sqrt(2 / math.pi)), ew.add(near, ew.mul(like(v, 0.044715), cubed)))
         return ew.mul(v, ew.mul(half, ew.add(ew.tanh(inner), like(v, 1))))
     return ew.mul(ew.mul(half, v), ew.erfc(ew.mul(v, like(v, -math.sqrt(0.5)))))
 

@@ -239,3 +239,13 @@ def test_gradient_of_logsumexp_at_infinities(x, want):
         np.testing.assert_allclose(g(x), want)
         np.testing.assert_allclose(fg.jit(g)(x), want)
     assert np.isfinite(np.asarray(fg.hessian(nn.logsumexp)(x))).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_gelu_of_large_numbers(dtype):
+    d = fnp.dtype(dtype)
+    x = np.array([300.0, -300.0, 6e4, -6e4, 13.0, -13.0] + ([] if dtype == "float16" else [1e38, -1e38])).astype(d)
+    for f in (nn.gelu, fg.jit(nn.gelu)):
+        values, slopes = fg.jvp(f, (x,), (np.ones_like(x),))
+        np.testing.assert_array_equal(np.asarray(values).astype(float), np.maximum(x.astype(float), 0))
+        np.testing.assert_array_equal(np.asarray(slopes).astype(float), (x > 0).astype(float))

@@ -422,3 +422,16 @@ def test_order_of_complex_numbers(name, axis):
 def test_gradients_of_complex_extrema():
     z = COMPLEX_ROWS[1]
     check_grads(lambda re, im: [g(fnp.max(re + 1j * im)) for g in (fnp.real, fnp.imag)], (z.real + 0.1 * np.arange(4), z.imag), 2)
+
+
+@pytest.mark.parametrize("y, x", [(0.0, 0.0), (-0.0, -0.0), (1.0, np.inf), (-2.0, -np.inf), (np.inf, 3.0), (np.inf, -np.inf), (0.0, np.inf)])
+def test_angles_do_not_turn_at_the_origin_and_at_infinity(y, x):
+    for f in (fg.grad(fnp.arctan2, (0, 1)), fg.jit(fg.grad(fnp.arctan2, (0, 1)))):
+        assert [float(t) for t in f(np.float64(y), np.float64(x))] == [0, 0]
+    assert fg.grad(lambda x: fnp.angle(fnp.exp(1j * x) * 0))(np.float64(1.0)) == 0
+
+
+def test_angles_turn_close_to_the_origin():
+    for size in (1e-300, 1e-150, 1e150, 1e300):
+        slopes = fg.grad(fnp.arctan2, (0, 1))(np.float64(0), np.float64(size))
+        np.testing.assert_allclose(slopes, [1 / size, 0], rtol=1e-12)
