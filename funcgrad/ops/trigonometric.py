@@ -44,7 +44,6 @@ atan = smooth(
 )
 
 
-
 def _over_square(part: Any, x: Any, y: Any) -> Any:
     """part / (x^2 + y^2), 0 at infinities, where that is the limit, and at the origin, which has no direction (as for norms)."""
     size = max_(abs_(x), abs_(y))

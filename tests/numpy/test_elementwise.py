@@ -424,7 +424,9 @@ def test_gradients_of_complex_extrema():
     check_grads(lambda re, im: [g(fnp.max(re + 1j * im)) for g in (fnp.real, fnp.imag)], (z.real + 0.1 * np.arange(4), z.imag), 2)
 
 
-@pytest.mark.parametrize("y, x", [(0.0, 0.0), (-0.0, -0.0), (1.0, np.inf), (-2.0, -np.inf), (np.inf, 3.0), (np.inf, -np.inf), (0.0, np.inf)])
+@pytest.mark.parametrize(
+    "y, x", [(0.0, 0.0), (-0.0, -0.0), (1.0, np.inf), (-2.0, -np.inf), (np.inf, 3.0), (np.inf, -np.inf), (0.0, np.inf)]
+)
 def test_angles_do_not_turn_at_the_origin_and_at_infinity(y, x):
     for f in (fg.grad(fnp.arctan2, (0, 1)), fg.jit(fg.grad(fnp.arctan2, (0, 1)))):
         assert [float(t) for t in f(np.float64(y), np.float64(x))] == [0, 0]
