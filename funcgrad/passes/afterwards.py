@@ -14,7 +14,7 @@ from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.ir.effects import needed_equations
 from funcgrad.ir.jaxpr import Atom, Eqn, Jaxpr, Var
 from funcgrad.ir.primitive import primitive
-from funcgrad.passes.ahead import ROWS, by_blas, is_scan
+from funcgrad.passes.ahead import MOST_BYTES, ROWS, by_blas, is_scan
 
 KEPT = 2  # elements that are kept of a step for one that it reads or writes anyway, at most
 
@@ -55,7 +55,8 @@ def _taken(eqn: Eqn) -> list[Eqn]:
         for e, views in found.moved:
             new = {x: Var(_of_all_steps(x.aval, length)) for x in e.inputs if x not in xs and x not in ys and x not in kept}
             size = sum([x.aval.size for x in new])
-            if 2 * size <= e.outputs[0].aval.size and size <= room:
+            out = e.outputs[0].aval
+            if 2 * size <= out.size and size <= room and length * size * out.dtype.itemsize <= MOST_BYTES:
                 room -= size
                 kept |= new
                 moved.append((e, views))

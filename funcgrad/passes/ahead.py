@@ -20,6 +20,7 @@ from funcgrad.trace.stage import Stage
 
 ROWS = 32  # of a step's product, at most: with more it is not bound by reading the matrix
 GROWTH = 4  # elements of a product for one of those that it is made of, at most
+MOST_BYTES = 1 << 28  # of a product for all steps
 BLAS = frozenset({dt.float32, dt.float64, dt.complex64, dt.complex128})
 _BATCHED = (Pointwise, View, Assemble, Reduce, Dot)  # kinds of equations that are done for all steps at once
 
@@ -51,10 +52,9 @@ def by_blas(eqn: Eqn) -> bool:
 
 def _taken(eqn: Eqn) -> tuple[list[Eqn], Eqn]:
     """(products for all steps, the loop that reads them)."""
-    body, given = eqn.params["body"], eqn.inputs
-    nc, n = eqn.params["consts"], eqn.params["carry"]
-    fixed, xs = set(body.invars[:nc]), dict(zip(body.invars[nc + n :], given[nc + n :], strict=True))
-    free: set[Any] = set(xs)  # what depends on the step, and not on the carry
+    body, nc, n = eqn.params["body"], eqn.params["consts"], eqn.params["carry"]
+    fixed: set[Any] = set(body.invars[:nc])
+    free: set[Any] = set(body.invars[nc + n :])  # what depends on the step, and not on the carry
     found = []
     for e in body.eqns:
         ins = [x for x in e.inputs if x.__class__ is Var]
@@ -64,7 +64,7 @@ def _taken(eqn: Eqn) -> tuple[list[Eqn], Eqn]:
             fixed.update(e.outputs)
             continue
         free.update(e.outputs)
-        if by_blas(e) and _worth(e, free, body, xs):
+        if by_blas(e) and _worth(e, free, eqn):
             found.append(e)
     if not found:
         return [], eqn
@@ -87,8 +87,9 @@ def _renamed(eqn: Eqn, names: dict[Any, Atom]) -> Eqn:
     return eqn._replace(inputs=tuple([names.get(x, x) for x in eqn.inputs]))
 
 
-def _worth(eqn: Eqn, free: set[Any], body: Jaxpr, xs: dict[Var, Atom]) -> bool:
+def _worth(eqn: Eqn, free: set[Any], loop: Eqn) -> bool:
     """Whether the product is of a constant and few rows, and not much larger than what it is made of."""
+    body, fixed = loop.params["body"], loop.params["consts"] + loop.params["carry"]
     (lc, rc), (lb, _) = eqn.params["dimension_numbers"]
     which = [x in free for x in eqn.inputs]
     if lb or all(which):
@@ -99,8 +100,10 @@ def _worth(eqn: Eqn, free: set[Any], body: Jaxpr, xs: dict[Var, Atom]) -> bool:
     for e in reversed(body.eqns):
         if not made_of.isdisjoint(e.outputs):
             made_of.update(e.inputs)
-    given = sum([v.aval.size for v in xs if v in made_of])
-    return x.aval.size <= ROWS * contracted and eqn.outputs[0].aval.size <= GROWTH * given
+    given = sum([v.aval.size for v in body.invars[fixed:] if v in made_of])
+    size = eqn.outputs[0].aval.size
+    fits = loop.params["length"] * size * x.aval.dtype.itemsize <= MOST_BYTES
+    return fits and x.aval.size <= ROWS * contracted and size <= GROWTH * given
 
 
 class _Batch:

@@ -11,7 +11,7 @@ from funcgrad import lax
 from funcgrad.core.config import config
 from funcgrad.ir.evaluate import evaluate_numpy
 from funcgrad.ir.jaxpr import closed_over
-from funcgrad.passes import simplify
+from funcgrad.passes import afterwards, ahead, simplify
 
 RNG = np.random.default_rng(0)
 
@@ -242,3 +242,11 @@ def test_random_bodies(words, reverse, length):
     args = array(3, 3), array(3, 3), array(length, 3)
     simplified(f, *args)
     simplified(fg.grad(f, (0, 1, 2)), *args)
+
+
+def test_what_would_take_too_much_memory_stays(monkeypatch):
+    f = fg.grad(lambda w, u, xs: states(w, u, B, xs)[0].sum(), (0, 1))
+    assert inside(simplified(f, W, U, XS)) == [1, 1]
+    monkeypatch.setattr(ahead, "MOST_BYTES", 9 * 4 * 8 - 1)
+    monkeypatch.setattr(afterwards, "MOST_BYTES", 9 * 4 * 8 - 1)
+    assert inside(simplified(f, W + 1, U, XS)) == [2, 3]
