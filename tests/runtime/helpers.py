@@ -39,10 +39,18 @@ def run(source, inputs, outputs, dims=(), extent=None, scratch=0, cost=10.0, che
 
 def elementwise(expression, codes, result, *arrays):
     """`y0[i] = expression` of x0[i], x1[i] ... with the given dtype codes."""
+    return elementwise_all([expression], codes, [result], *arrays)[0]
+
+
+def elementwise_all(expressions, codes, results, *arrays):
+    """Several of them in one kernel."""
+    count = len(codes)
     lines = [f"x{k} = ptr_{code}(bufs, {k})" for k, code in enumerate(codes)]
-    lines += [f"y0 = ptr_{result}(bufs, {len(codes)})", "for i in range(lo, hi):", f"    y0[i] = {expression}"]
-    out = np.empty(arrays[0].shape, CODES[result])
-    return run(body(*lines), list(arrays[: len(codes)]), [out])
+    lines += [f"y{k} = ptr_{code}(bufs, {count + k})" for k, code in enumerate(results)]
+    lines += ["for i in range(lo, hi):", *[f"    y{k}[i] = {text}" for k, text in enumerate(expressions)]]
+    outs = [np.empty(arrays[0].shape, CODES[code]) for code in results]
+    run(body(*lines), list(arrays[:count]), outs)
+    return outs
 
 
 ERROR_BYTES = ERROR_RECORD_BYTES

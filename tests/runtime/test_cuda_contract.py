@@ -14,18 +14,24 @@ TESTS = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(not cuda.available(), reason="numba-cuda is not installed")
 
 
-def _script(text, **environment):
+def _start(text, **environment):
     """Run Python text beside tests/codegen in a process of its own."""
     path = os.pathsep.join([str(TESTS.parent), str(TESTS / "codegen")])
     given = dict(os.environ, PYTHONPATH=path, **environment)
-    done = subprocess.run([sys.executable, "-c", text], env=given, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return subprocess.Popen([sys.executable, "-c", text], env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _end(process):
+    out, errors = process.communicate()
+    assert process.returncode == 0, out + errors
+    return out
 
 
 def test_every_sample_in_the_simulator():
-    out = _script("import contract_kernels; contract_kernels.main()", NUMBA_ENABLE_CUDASIM="1")
-    assert " 0 failed" in out
+    """One half in each of two processes."""
+    halves = [_start(f"import contract_kernels; contract_kernels.main({k}, 2)", NUMBA_ENABLE_CUDASIM="1") for k in range(2)]
+    for half in halves:
+        assert " 0 failed" in _end(half)
 
 
 PTX = """
@@ -41,5 +47,5 @@ if __name__ == "__main__":
 
 
 def test_ptx_for_every_capability():
-    step = "1" if os.environ.get("FUNCGRAD_TEST_ALL_PTX") else "47"
-    assert "nests" in _script(PTX.replace("STEP", step))
+    step = "1" if os.environ.get("FUNCGRAD_TEST_ALL_PTX") else "91"
+    assert "nests" in _end(_start(PTX.replace("STEP", step)))

@@ -25,8 +25,7 @@ def matrix(n, kind, complex_=False):
 
 
 @pytest.mark.parametrize("name", list(SOLVERS))
-@pytest.mark.parametrize("n", [1, 6, 12])
-@pytest.mark.parametrize("complex_", [False, True])
+@pytest.mark.parametrize("n, complex_", [(1, False), (6, False), (6, True), (12, True)])
 def test_against_dense_solutions(name, n, complex_):
     a, b = matrix(n, name, complex_), RNG.normal(size=n) + (1j * RNG.normal(size=n) if complex_ else 0)
     solve = SOLVERS[name]
