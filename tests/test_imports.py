@@ -1,7 +1,9 @@
 """What an import costs, and who may import whom."""
 
 import ast
+import functools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +28,26 @@ BELOW = {
 }
 
 
+@functools.cache
 def files():
-    return [(path.relative_to(PACKAGE), ast.parse(path.read_text())) for path in sorted(PACKAGE.rglob("*.py"))]
+    """(path, its imports, the lines of those inside functions) of each file; the trees themselves are not kept."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        tree = ast.parse(text)
+        inside = sorted(inner_imports(tree)) if re.search(r"^(?!import |from ).*\bimport\b", text, re.M) else []
+        found.append((path.relative_to(PACKAGE), list(imports(tree)), inside))
+    return found
+
+
+def inner_imports(tree):
+    return {
+        node.lineno
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
 
 
 def imported(node):
@@ -40,13 +60,14 @@ def imported(node):
 
 def imports(tree):
     """(module, line) of each import that runs, at once or lazily: what stands under `if TYPE_CHECKING:` does not."""
+    nodes = list(ast.walk(tree))
     skipped = {
         inner
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom) and node not in skipped:
             for module in imported(node):
                 yield module, node.lineno
@@ -62,9 +83,9 @@ def room(module):
 def test_imports_go_down():
     wrong = [
         f"{path}:{line} imports {module}"
-        for path, tree in files()
+        for path, all_imports, _ in files()
         if path.parts[0] in BELOW
-        for module, line in imports(tree)
+        for module, line in all_imports
         if (target := room(module)) is not None and target != path.parts[0] and target not in BELOW[path.parts[0]]
     ]
     assert not wrong, "\n".join(wrong)
@@ -73,8 +94,8 @@ def test_imports_go_down():
 def test_numba_stays_in_the_runtime():
     wrong = [
         f"{path}:{line} imports {module}"
-        for path, tree in files()
-        for module, line in imports(tree)
+        for path, all_imports, _ in files()
+        for module, line in all_imports
         if module.split(".")[0] in ("numba", "llvmlite", "numba_cuda")
         and (
             path.parts[0] != "runtime"
@@ -85,15 +106,9 @@ def test_numba_stays_in_the_runtime():
 
 
 def test_no_import_inside_a_function():
-    wrong = [
-        f"{path}:{node.lineno}"
-        for path, tree in files()
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+    wrong = [f"{path}:{line}" for path, _, inside in files() for line in inside]
     assert not wrong, "\n".join(wrong)
+    assert inner_imports(ast.parse("def f():\n    def g():\n        import a\n    return lambda: g")) == {3}
 
 
 def seconds(code):
