@@ -47,5 +47,5 @@ if __name__ == "__main__":
 
 
 def test_ptx_for_every_capability():
-    step = "1" if os.environ.get("FUNCGRAD_TEST_ALL_PTX") else "91"
+    step = "1" if os.environ.get("FUNCGRAD_TEST_ALL_PTX") else "67"
     assert "nests" in _end(_start(PTX.replace("STEP", step)))
