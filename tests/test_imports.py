@@ -62,10 +62,7 @@ def imports(tree):
     """(module, line) of each import that runs, at once or lazily: what stands under `if TYPE_CHECKING:` does not."""
     nodes = list(ast.walk(tree))
     skipped = {
-        inner
-        for node in nodes
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
+        inner for node in nodes if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for inner in ast.walk(node)
     }
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom) and node not in skipped:
