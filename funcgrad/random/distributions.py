@@ -179,7 +179,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     s, c = parameter("weibull_min", "scale", scale, d), parameter("weibull_min", "concentration", concentration, d)
     extents = draw_shape("weibull_min", shape, s, c)
     u = _unit(single("weibull_min", key), extents, d)
-    inverse = ew.div(d.type(1), c) if isinstance(c, Value) else d.type(1.0 / float(c))
+    inverse = ew.div(d.type(1), c) if isinstance(c, Value) else d.type(1.0 / float(c) if c else np.inf)
     return ew.mul(power(ew.neg(ew.log1p(ew.neg(u))), inverse), over(s, extents))
 
 

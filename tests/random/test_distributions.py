@@ -414,3 +414,9 @@ def test_many_degrees_of_freedom():
         assert np.asarray(f(K, np.array([np.inf, 3.0, 3.0], np.float32)))[0] == pytest.approx(n[0], rel=1e-6)
     assert fg.grad(lambda df: R.t(K, df))(np.float32(np.inf)) == 0
     assert R.f(K, np.inf, np.inf) == 1
+
+
+def test_weibull_numbers_of_concentration_0_are_at_the_ends():
+    for c in (0, 0.0, np.float32(0)):
+        for f in (R.weibull_min, fg.jit(R.weibull_min, static_argnums=3)):
+            assert set(np.asarray(f(K, 1.0, c, (50,))).tolist()) == {0, np.inf}
