@@ -99,9 +99,11 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 def _path(text: str, xs: list[Any], optimize: Any) -> tuple[Any, Any]:
     """opt_einsum's path and report; an error where `optimize` is none of its ways and no path for these operands."""
-    way = _optimize(optimize, len(xs))
     try:
+        way = _optimize(optimize, len(xs))
         return opt_einsum.contract_path(text, *[x.shape for x in xs], shapes=True, optimize=way)
+    except UsageError:
+        raise
     except (IndexError, TypeError, ValueError) as error:
         came = f"fnp.einsum: got optimize={optimize!r} for {len(xs)} operands: {error}"
         raise UsageError(message(came, "a path that contracts all operands", "optimize='auto'")) from None
@@ -119,16 +121,17 @@ def _optimize(optimize: Any, count: int) -> Any:
         return [(0, 1)] + [(0, i) for i in range(count - 2, 0, -1)] if count > 1 else [(0,)]
     if optimize is True:
         return "optimal"
-    if not (among(optimize, _STRATEGIES) or isinstance(optimize, (list, tuple)) or callable(optimize)):
-        raise UsageError(
-            message(
-                f"fnp.einsum: got optimize={optimize!r}",
-                f"a bool, a path (a list of tuples of places), or {', '.join(map(repr, _STRATEGIES))}",
-                "optimize='auto'",
-            )
+    if isinstance(optimize, (list, tuple)):
+        return [tuple(p) for p in optimize if not isinstance(p, str)] if optimize else optimize
+    if among(optimize, _STRATEGIES) or callable(optimize):
+        return optimize
+    raise UsageError(
+        message(
+            f"fnp.einsum: got optimize={optimize!r}",
+            f"a bool, a path (a list of tuples of places), or {', '.join(map(repr, _STRATEGIES))}",
+            "optimize='auto'",
         )
-    given = isinstance(optimize, (list, tuple)) and optimize
-    return [tuple(p) for p in optimize if not isinstance(p, str)] if given else optimize
+    )
 
 
 def einsum(

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
 from funcgrad.core.errors import ShapeError, UsageError, message
-from funcgrad.numpy._axes import MANY, concrete, listed, static_int
+from funcgrad.numpy._axes import MANY, concrete, fitting, listed, static_int
 from funcgrad.numpy._promote import as_value, cast, common_dtype, common_inexact, value_in
 from funcgrad.numpy.compare import equal
 from funcgrad.numpy.cumulative import diff
@@ -161,6 +161,7 @@ def _grid(name: str, sample: Any, bins: Any, range: Any, weights: Any, density: 
     total = 1
     for n in shape:
         total *= n
+    fitting(total, name, "the number of bins")
     place = full(columns[0].shape, np.int64(0))
     outside = full(columns[0].shape, np.False_)
     for c, e, n in zip(columns, edges, shape):

@@ -40,7 +40,7 @@ def mode_of(mode: Any, name: str) -> str:
     """The canonical name of a mode; None is `config.index_mode`."""
     if mode is None:
         return config.index_mode
-    found = _ENUM_MODES.get(getattr(mode, "name", ""), mode)
+    found: Any = _ENUM_MODES.get(getattr(mode, "name", ""), mode)
     if not among(found, MODES):
         raise UsageError(message(f"{name}: got mode={mode!r}", ", ".join(map(repr, MODES)), "mode='clip'"))
     return found

@@ -10,7 +10,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ConcretizationTypeError, ShapeError, UsageError, describe, message
-from funcgrad.numpy._axes import axis_of, extent, shape_of, static_int
+from funcgrad.numpy._axes import axis_of, extent, fitting, shape_of, static_int
 from funcgrad.numpy._promote import (
     as_value,
     broadcast_value,
@@ -110,7 +110,7 @@ def linspace(
     Array(2.5, dtype=float32)
     """
     check_device("linspace", device)
-    n = static_int(num, "linspace", "num")
+    n = fitting(static_int(num, "linspace", "num"), "linspace", "num")
     if n < 0:
         raise UsageError(message(f"fnp.linspace: got num={n}", "0 or more", "num=50"))
     target = None if dtype is None else dt.canonical(dtype)

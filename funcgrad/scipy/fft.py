@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among
 from funcgrad.core.errors import UsageError, message
-from funcgrad.numpy._axes import axes_of, axis_of, static_int, static_ints
+from funcgrad.numpy._axes import axes_of, axis_of, fitting, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_value, cast, common_inexact, operand
 from funcgrad.numpy.fft import fitted
 from funcgrad.numpy.structure import moveaxis
@@ -120,7 +120,7 @@ def _value(x: Any, name: str) -> Any:
 
 def _one(name: str, x: Any, type: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
     kind, v = _check(name, type, norm), _value(x, name)
-    length = None if n is None else static_int(n, f"scipy.fft.{name}", "n")
+    length = None if n is None else fitting(static_int(n, f"scipy.fft.{name}", "n"), f"scipy.fft.{name}", "n")
     return _along(name, v, kind, length, axis_of(axis, v.ndim, f"scipy.fft.{name}"), norm, inverse)
 
 

@@ -13,7 +13,7 @@ from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
 from funcgrad.numpy import fft as transforms
-from funcgrad.numpy._axes import MANY, axis_of, listed, static_int
+from funcgrad.numpy._axes import MANY, axis_of, fitting, listed, static_int
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, common_inexact
 from funcgrad.numpy.elementwise import conj, divide, imag, multiply, real, sqrt
 from funcgrad.numpy.join import concatenate
@@ -96,7 +96,7 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, le
 
 def _checked(name: str, window: Any, size: int, noverlap: Any, nfft: Any, points: int | None = None) -> _Segments:
     overlap = size // 2 if noverlap is None else static_int(noverlap, f"x.{name}", "noverlap")
-    n = (points or size) if nfft is None else static_int(nfft, f"x.{name}", "nfft")
+    n = (points or size) if nfft is None else fitting(static_int(nfft, f"x.{name}", "nfft"), f"x.{name}", "nfft")
     if overlap >= size:
         raise _bad(name, f"noverlap={overlap} for segments of {size}", "fewer points than a segment has", "noverlap=None")
     if n < size:
