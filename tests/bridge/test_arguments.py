@@ -49,7 +49,7 @@ def test_donated_numbers_skip_the_static_ones():
         ((None, "e", None, None), "no 'e'"),
         ((0, None, 0, None), "both static and donated"),
         (("a", None, None, None), "static_argnums='a'"),
-        ((None, 3, None, None), "not iterable"),
+        ((None, 3, None, None), "static_argnames=3"),
         ((True, None, None, None), "static_argnums=True"),
     ],
 )
