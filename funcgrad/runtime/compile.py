@@ -72,15 +72,14 @@ class _Machine:
             cls.made = cls()
         return cls.made
 
-    def optimise(self, module, level: int = 2) -> None:
-        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
-        loops = level > 1
-        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = tuning.slp_vectorization = loops
+    def optimise(self, module) -> None:
+        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = tuning.slp_vectorization = True
         builder = llvm.create_pass_builder(self.machine, tuning)
         builder.getModulePassManager().run(module, builder)
 
     def tidy(self, module) -> None:
-        """Enough for a helper that will be optimised again inside a kernel."""
+        """Enough for a helper that will be optimised again inside a kernel, and for the driver."""
         builder = llvm.create_pass_builder(self.machine, llvm.create_pipeline_tuning_options(speed_level=2))
         manager = llvm.create_new_module_pass_manager()
         manager.add_always_inliner_pass()
@@ -89,6 +88,11 @@ class _Machine:
         manager.add_simplify_cfg_pass()
         manager.add_global_dead_code_eliminate_pass()
         manager.run(module, builder)
+
+
+def data_layout() -> str:
+    """How the machine lays out its data, in LLVM's words."""
+    return str(_Machine.get().machine.target_data)
 
 
 def _prepare(text: str):
@@ -224,19 +228,31 @@ def _lowered(source: str, symbol: str):
     return module
 
 
-def _optimise(module, level: int = 2) -> str:
-    """The optimised text of a module, alias metadata still in it."""
-    _Machine.get().optimise(module, level)
+def _check_linked(module) -> None:
     declared = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     missing = [name for name in declared if name not in EXTERNAL]
     if missing:
         raise CompileError(f"a kernel calls {', '.join(missing)}, which no library provides")
+
+
+def _optimise(module) -> str:
+    """The optimised text of a module, alias metadata still in it."""
+    _Machine.get().optimise(module)
+    _check_linked(module)
     return str(module)
 
 
-def machine_code(module, level: int = 2) -> bytes:
+def machine_code(module) -> bytes:
     """Optimise and translate. Without the alias metadata the code generator keeps loads and stores in order."""
-    module = llvm.parse_assembly(_ALIAS.sub("", _optimise(module, level)))
+    module = llvm.parse_assembly(_ALIAS.sub("", _optimise(module)))
+    return _Machine.get().machine.emit_object(module)
+
+
+def tidy_code(text: str) -> bytes:
+    """Machine code of a module without loops over elements: what is worth optimising in it takes a tenth of the time."""
+    module = llvm.parse_assembly(text)
+    _Machine.get().tidy(module)
+    _check_linked(module)
     return _Machine.get().machine.emit_object(module)
 
 

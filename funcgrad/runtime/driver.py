@@ -28,7 +28,8 @@ ENTRIES = ("worker", "asked_to_stop", "prepare", *METHODS, "release_block")
 SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le": 221}
 
 
-FILES = tuple(f"{n}.py" for n in "driver_layout driver_work driver_walk driver_entries driver_compile system_words".split())
+_PARTS = "layout work walk entries compile lower".split()
+FILES = (*(f"driver_{part}.py" for part in _PARTS), "system_words.py")
 source: Any = LazyModule("funcgrad.runtime.driver_compile")  # and numba with it
 
 

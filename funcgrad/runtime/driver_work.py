@@ -1,6 +1,6 @@
 """The driver's steps, one by one: memory, kernels and matrix products, shared out to the threads of the pool.
 
-The driver is machine code that walks a program's records, compiled like a kernel, once a machine. Its functions stand here and in
+The driver is machine code that walks a program's records, compiled once a machine. Its functions stand here and in
 driver_walk.py and driver_entries.py, written in the words of system_words.py; every value is an int64.
 """
 
