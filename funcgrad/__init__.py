@@ -8,45 +8,46 @@ This file holds names only, and has uncaught errors shown without the package's 
 
 import importlib
 
-import funcgrad.core.collecting as _collecting
-from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
-from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
-from funcgrad.api.callback import check, io_callback, pure_callback
-from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
-from funcgrad.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
-from funcgrad.api.devices import (
-    Device,
-    block_until_ready,
-    default_backend,
-    device_count,
-    device_get,
-    device_put,
-    devices,
-    live_arrays,
-)
-from funcgrad.api.environment import print_environment_info
-from funcgrad.api.explain import explain
-from funcgrad.api.jacobian import hessian, jacfwd, jacrev
-from funcgrad.api.jacobian import jacrev as jacobian
-from funcgrad.api.jet import jet
-from funcgrad.api.jit import clear_caches, jit
-from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
-from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
-from funcgrad.api.vectorize import vmap
-from funcgrad.bridge.array import Array
-from funcgrad.core.config import (
-    checking_leaks,
-    config,
-    debug_nans,
-    default_device,
-    disable_jit,
-    log_compiles,
-    numpy_rank_promotion,
-)
-from funcgrad.core.tracebacks import install_display_hooks
+from funcgrad.core.collecting import paused as _paused
+
+with _paused():
+    from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
+    from funcgrad.api.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+    from funcgrad.api.callback import check, io_callback, pure_callback
+    from funcgrad.api.checkpoint import checkpoint, checkpoint_policies, remat
+    from funcgrad.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from funcgrad.api.devices import (
+        Device,
+        block_until_ready,
+        default_backend,
+        device_count,
+        device_get,
+        device_put,
+        devices,
+        live_arrays,
+    )
+    from funcgrad.api.environment import print_environment_info
+    from funcgrad.api.explain import explain
+    from funcgrad.api.jacobian import hessian, jacfwd, jacrev
+    from funcgrad.api.jacobian import jacrev as jacobian
+    from funcgrad.api.jet import jet
+    from funcgrad.api.jit import clear_caches, jit
+    from funcgrad.api.scopes import ensure_compile_time_eval, named_scope
+    from funcgrad.api.staging import ShapeDtypeStruct, eval_shape, make_jaxpr
+    from funcgrad.api.vectorize import vmap
+    from funcgrad.bridge.array import Array
+    from funcgrad.core.config import (
+        checking_leaks,
+        config,
+        debug_nans,
+        default_device,
+        disable_jit,
+        log_compiles,
+        numpy_rank_promotion,
+    )
+    from funcgrad.core.tracebacks import install_display_hooks
 
 install_display_hooks()
-
 
 _WHEN_USED = ("scipy", "test_util", "testing")  # modules that `import funcgrad` does not wait for
 
@@ -67,7 +68,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_WHEN_USED})
 
 
-_collecting.resume(_collecting.of_import)
 __version__ = "0.1.0"
 
 __all__ = [

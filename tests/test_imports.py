@@ -160,3 +160,20 @@ def test_numba_is_imported_to_compile_only(tmp_path):
     (cold, compiled, there), (warm, *rest) = outputs
     assert int(compiled) > 0 and there == "True"
     assert warm == cold and rest == ["0", "False"]
+
+
+def test_a_broken_off_import_leaves_the_garbage_collector_on():
+    code = (
+        "import gc, sys\n"
+        "sys.modules['funcgrad.nn'] = None\n"
+        "try:\n"
+        "    import funcgrad\n"
+        "except ImportError:\n"
+        "    assert gc.isenabled()\n"
+        "    del sys.modules['funcgrad.nn']\n"
+        "    gc.disable()\n"
+        "    import funcgrad\n"
+        "    sys.exit(gc.isenabled())\n"
+        "sys.exit(2)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)})
