@@ -20,7 +20,7 @@ from funcgrad.trace.stage import Stage
 
 ROWS = 32  # of a step's product, at most: with more it is not bound by reading the matrix
 GROWTH = 4  # elements of a product for one of those that it is made of, at most
-MOST_BYTES = 1 << 28  # of a product for all steps
+MOST_BYTES = 1 << 28  # of a loop's products for all steps, and of what they are made of
 BLAS = frozenset({dt.float32, dt.float64, dt.complex64, dt.complex128})
 _BATCHED = (Pointwise, View, Assemble, Reduce, Dot)  # kinds of equations that are done for all steps at once
 
@@ -55,7 +55,7 @@ def _taken(eqn: Eqn) -> tuple[list[Eqn], Eqn]:
     body, nc, n = eqn.params["body"], eqn.params["consts"], eqn.params["carry"]
     fixed: set[Any] = set(body.invars[:nc])
     free: set[Any] = set(body.invars[nc + n :])  # what depends on the step, and not on the carry
-    found = []
+    found, laid_out, room = [], set(), MOST_BYTES
     for e in body.eqns:
         ins = [x for x in e.inputs if x.__class__ is Var]
         if effectful(e) or e.primitive.loop.__class__ not in _BATCHED or not all([x in free or x in fixed for x in ins]):
@@ -64,8 +64,12 @@ def _taken(eqn: Eqn) -> tuple[list[Eqn], Eqn]:
             fixed.update(e.outputs)
             continue
         free.update(e.outputs)
-        if by_blas(e) and _worth(e, free, eqn):
-            found.append(e)
+        if by_blas(e) and (made := _worth(e, free, eqn)):
+            size = eqn.params["length"] * sum([v.aval.size * v.aval.dtype.itemsize for v in made - laid_out])
+            if size <= room:
+                room -= size
+                laid_out |= made
+                found.append(e)
     if not found:
         return [], eqn
     trace = Stage()
@@ -87,23 +91,26 @@ def _renamed(eqn: Eqn, names: dict[Any, Atom]) -> Eqn:
     return eqn._replace(inputs=tuple([names.get(x, x) for x in eqn.inputs]))
 
 
-def _worth(eqn: Eqn, free: set[Any], loop: Eqn) -> bool:
-    """Whether the product is of a constant and few rows, and not much larger than what it is made of."""
+def _worth(eqn: Eqn, free: set[Any], loop: Eqn) -> set[Any]:
+    """If the product is of a constant and few rows, and not much larger than what it is made of: what takes memory for all steps
+    where it leaves, the product among it. Else nothing."""
     body, fixed = loop.params["body"], loop.params["consts"] + loop.params["carry"]
     (lc, rc), (lb, _) = eqn.params["dimension_numbers"]
     which = [x in free for x in eqn.inputs]
     if lb or all(which):
-        return False
-    x = eqn.inputs[which.index(True)]
+        return set()
+    out, x = eqn.outputs[0], eqn.inputs[which.index(True)]
     contracted = prod([x.aval.shape[i] for i in (lc if which[0] else rc)])
-    made_of: set[Any] = {x}
+    made_of, laid_out = {x}, {x, out}
     for e in reversed(body.eqns):
         if not made_of.isdisjoint(e.outputs):
             made_of.update(e.inputs)
-    given = sum([v.aval.size for v in body.invars[fixed:] if v in made_of])
-    size = eqn.outputs[0].aval.size
-    fits = loop.params["length"] * size * x.aval.dtype.itemsize <= MOST_BYTES
-    return fits and x.aval.size <= ROWS * contracted and size <= GROWTH * given
+            if e.primitive.loop.__class__ not in (Pointwise, View):  # these two are done where they are read
+                laid_out.update(free.intersection(e.outputs))
+    given = {v for v in body.invars[fixed:] if v in made_of}
+    most = GROWTH * sum([v.aval.size for v in given])
+    worth = x.aval.size <= min(most, ROWS * contracted) and out.aval.size <= most
+    return laid_out - given if worth else set()
 
 
 class _Batch:

@@ -250,3 +250,20 @@ def test_what_would_take_too_much_memory_stays(monkeypatch):
     monkeypatch.setattr(ahead, "MOST_BYTES", 9 * 4 * 8 - 1)
     monkeypatch.setattr(afterwards, "MOST_BYTES", 9 * 4 * 8 - 1)
     assert inside(simplified(f, W + 1, U, XS)) == [2, 3]
+
+
+def test_the_memory_of_what_a_product_is_made_of_counts(monkeypatch):
+    square, cube, w, v = array(4, 16), array(4, 64), array(4, 8), array(6, 4)
+
+    def f(product):
+        return inside(simplified(lambda xs: lax.scan(lambda h, x: (fnp.tanh(h + product(x)), None), B, xs)[0], XS))
+
+    assert f(lambda x: square @ fnp.outer(x, x).ravel()) == [0]
+    assert f(lambda x: cube @ fnp.outer(fnp.outer(x, x).ravel(), x).ravel()) == [1]  # sixteen times what is given
+    monkeypatch.setattr(ahead, "MOST_BYTES", 9 * (4 + 16) * 8)
+    assert f(lambda x: square @ fnp.outer(x, x).ravel()) == [0]
+    monkeypatch.setattr(ahead, "MOST_BYTES", 9 * (4 + 16) * 8 - 1)
+    assert f(lambda x: square @ fnp.outer(x, x).ravel()) == [1]
+    monkeypatch.setattr(ahead, "MOST_BYTES", 9 * (4 + 8) * 8)  # two products share it
+    assert f(lambda x: U @ x + w @ fnp.concatenate([x, fnp.sin(x)])) == [1]
+    assert f(lambda x: U @ x + W @ x + (v @ x)[:4]) == [1]
