@@ -162,8 +162,8 @@ def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable
     '-1.0 is not positive'
     """
     check_callable("checkify", f)
-    chosen = frozenset(errors)
-    if not chosen <= all_checks:
+    chosen = frozenset(errors) if isinstance(errors, (frozenset, set, tuple, list)) else None
+    if chosen is None or not chosen <= all_checks:
         raise UsageError(
             message(
                 f"checkify: got errors={errors!r}",

@@ -207,3 +207,9 @@ def test_wrong_calls():
         checkify.checkify(3)
     with pytest.raises(UsageError, match="Error"):
         checkify.check_error(3)
+
+
+@pytest.mark.parametrize("errors", [3, None, "nan", ["nan"]])
+def test_sets_of_errors_that_are_none_are_told(errors):
+    with pytest.raises(TypeError, match="(?s)got errors=.*Allowed: user_checks.*Try: "):
+        checkify.checkify(fnp.log, errors=errors)

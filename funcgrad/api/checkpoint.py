@@ -20,6 +20,14 @@ def checkpoint_name(x: Any, name: str) -> Any:
     return tree_map(lambda leaf: name_op(as_value(leaf), name=name), x)
 
 
+def _chosen(names: tuple) -> frozenset[str]:
+    for name in names:
+        if not isinstance(name, str):
+            came = f"checkpoint_policies: got {name!r} for a name"
+            raise UsageError(message(came, "strings, as given to checkpoint_name", 'save_only_these_names("a", "b")'))
+    return frozenset(names)
+
+
 class _Policies:
     """What a checkpointed function keeps for its backward pass: functions of an equation's operator, avals and params.
 
@@ -56,19 +64,19 @@ class _Policies:
     @staticmethod
     def save_only_these_names(*names: str) -> Callable[..., bool]:
         """Keep what `checkpoint_name` gave one of these names."""
-        chosen = frozenset(names)
+        chosen = _chosen(names)
         return lambda prim, *_, **params: prim.name == "name" and params["name"] in chosen
 
     @staticmethod
     def save_any_names_but_these(*names: str) -> Callable[..., bool]:
         """Keep what has a name, except these."""
-        chosen = frozenset(names)
+        chosen = _chosen(names)
         return lambda prim, *_, **params: prim.name == "name" and params["name"] not in chosen
 
     @staticmethod
     def save_anything_except_these_names(*names: str) -> Callable[..., bool]:
         """Keep everything except what has one of these names."""
-        chosen = frozenset(names)
+        chosen = _chosen(names)
         return lambda prim, *_, **params: not (prim.name == "name" and params["name"] in chosen)
 
     @staticmethod
@@ -102,6 +110,9 @@ def checkpoint(
     check_callable("checkpoint", fun)
     if concrete is not None:
         raise UsageError(message("checkpoint: got concrete=", "nothing: the option is gone", "use static_argnums="))
+    if policy is not None and not callable(policy):
+        allowed = "None, a policy of fg.checkpoint_policies, or a function of an operator, avals and params that returns a bool"
+        raise UsageError(message(f"checkpoint: got policy={policy!r}", allowed, "policy=fg.checkpoint_policies.dots_saveable"))
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
     @api_boundary

@@ -11,11 +11,12 @@ from funcgrad.bridge.flat import FlatFunction, as_values, check_callable, functi
 from funcgrad.bridge.travel import reduced_whole
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray
-from funcgrad.core.errors import TreeError, UsageError, message
+from funcgrad.core.errors import ShapeError, TreeError, UsageError, message
 from funcgrad.core.pytree import Partial, PyTreeDef, flatten_axes, tree_flatten, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
 from funcgrad.ir.jaxpr import ClosedJaxpr, Jaxpr
+from funcgrad.numpy._axes import static_int
 from funcgrad.ops._family import add, zeros
 from funcgrad.trace.stage import stage
 from funcgrad.trace.value import aval_of
@@ -120,6 +121,12 @@ def _positional(name: str, fun: Callable[..., Any], args: tuple, kwargs: dict, k
     return bound.args
 
 
+def _numbers(name: str, nondiff: Any) -> tuple[int, ...]:
+    """nondiff_argnums, an int or several, as a tuple."""
+    given = tuple(nondiff) if isinstance(nondiff, (tuple, list)) else (nondiff,)
+    return tuple([static_int(n, name, "nondiff_argnums") for n in given])
+
+
 class _Custom:
     """What the three kinds share: they travel as functions do, and stand for themselves in copies."""
 
@@ -155,7 +162,7 @@ class custom_jvp(_Custom):
         check_callable("custom_jvp", fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = tuple(nondiff_argnums) if isinstance(nondiff_argnums, (tuple, list)) else (nondiff_argnums,)
+        self.nondiff_argnums = _numbers("custom_jvp", nondiff_argnums)
         self.nondiff_argnames = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else tuple(nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
@@ -278,7 +285,7 @@ class custom_vjp(_Custom):
         check_callable("custom_vjp", fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = tuple(nondiff_argnums) if isinstance(nondiff_argnums, (tuple, list)) else (nondiff_argnums,)
+        self.nondiff_argnums = _numbers("custom_vjp", nondiff_argnums)
         self.nondiff_argnames = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else tuple(nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
@@ -384,8 +391,15 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """
     check_callable("custom_gradient", fun)
 
+    def both(*args: Any) -> Any:
+        pair = fun(*args)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
+            came = f"custom_gradient: {function_name(fun)} returned {type(pair).__name__}"
+            raise UsageError(message(came, "a pair (out, pullback), pullback a function", "return out, lambda ct: (ct_x, ...)"))
+        return pair
+
     def fwd(*args: Any) -> Any:
-        out, pullback = fun(*args)
+        out, pullback = both(*args)
         leaves, out_tree = tree_flatten(out)
         avals = [aval_of(x).strong() for x in as_values("custom_gradient", leaves, out)]
         flat = FlatFunction("custom_gradient", pullback, tree_flatten((out,))[1], None)
@@ -395,7 +409,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     def bwd(residuals: Any, ct: Any) -> Any:
         return residuals(ct)
 
-    wrapped = custom_vjp(functools.wraps(fun)(lambda *args: fun(*args)[0]))
+    wrapped = custom_vjp(functools.wraps(fun)(lambda *args: both(*args)[0]))
     wrapped.defvjp(fwd, bwd)
     return wrapped
 
@@ -428,9 +442,15 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             raise TreeError(
                 message(f"closure_convert: got arguments with the structure {tree}", f"{in_tree}", "call it as in the example")
             )
-        return tree_unflatten(
-            flat.out_tree, evaluate(current_apply, closed.jaxpr, consts, as_values("closure_convert", xs, given))
-        )
+        if len(consts) != len(closed.consts):
+            came = f"closure_convert: the converted function got {len(consts)} consts"
+            raise UsageError(message(came, f"the {len(closed.consts)} that closure_convert returned", "converted(*args, *consts)"))
+        values = as_values("closure_convert", xs, given)
+        for x, aval in zip(values, closed.jaxpr.in_avals, strict=True):
+            if x.aval.shape != aval.shape or x.aval.dtype != aval.dtype:
+                came = f"closure_convert: the converted function got {x.aval} in the place of {aval}"
+                raise UsageError(message(came, "arguments like the example's", "convert again with these arguments"))
+        return tree_unflatten(flat.out_tree, evaluate(current_apply, closed.jaxpr, consts, values))
 
     return converted, closed.consts
 
@@ -477,15 +497,29 @@ class custom_vmap(_Custom):
             return outs
 
         def rule(size: int, batched: Sequence[bool], *xs: Any) -> Any:
-            out, out_batched = self.vmap_rule(
-                size, list(tree_unflatten(call.in_tree, batched)), *tree_unflatten(call.in_tree, xs)
-            )  # type: ignore[misc]
-            leaves, out_tree = tree_flatten(out)
+            pair = self.vmap_rule(size, list(tree_unflatten(call.in_tree, batched)), *tree_unflatten(call.in_tree, xs))  # type: ignore[misc]
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                came = f"custom_vmap: the rule returned {type(pair).__name__}"
+                raise UsageError(message(came, "a pair (out, out_batched)", "return both"))
+            leaves, out_tree = tree_flatten(pair[0])
             trees[:] = [out_tree]
-            return as_values("custom_vmap", leaves, out), flatten_axes("custom_vmap", out_tree, out_batched)
+            values, flags = as_values("custom_vmap", leaves, pair[0]), flatten_axes("custom_vmap", out_tree, pair[1])
+            for x, flag in zip(values, flags, strict=True):
+                _check_batched(size, aval_of(x), flag)
+            return values, flags
 
         outs = custom_call(*call.take(), rule=CustomVmap(flat, rule), jaxpr=None, consts=0)
         return tree_unflatten(trees[0], outs)
+
+
+def _check_batched(size: int, aval: ShapedArray, batched: Any) -> None:
+    """What a batching rule says of one of its outputs must be so."""
+    if not isinstance(batched, (bool, np.bool_)):
+        came = f"custom_vmap: the rule returned {batched!r} in out_batched"
+        raise UsageError(message(came, "True or False for each output", "True where the output has the batch axis first"))
+    if batched and aval.shape[:1] != (size,):
+        came = f"custom_vmap: the rule returned {aval} for a batched output of {size} lanes"
+        raise ShapeError(message(came, f"a first axis of {size}", "move the batch axis to 0, or return False for this output"))
 
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "custom_vmap"]

@@ -37,6 +37,10 @@ def jet(fun: Callable[..., Any], primals: Any, series: Any, factorial_scaled: bo
     for what, x in (("primals", primals), ("series", series)):
         if not isinstance(x, (tuple, list)):
             raise UsageError(message(f"jet: got {type(x).__name__} for {what}", "one entry an argument", f"write ({what},)"))
+    for terms in series:
+        if not isinstance(terms, (tuple, list)):
+            came = f"jet: got {type(terms).__name__} for the terms of an argument"
+            raise UsageError(message(came, "a list of terms for each primal", "jet(f, (x,), ([t],))"))
     lengths = {len(terms) for terms in series}
     if len(primals) != len(series) or len(lengths) != 1:
         raise UsageError(

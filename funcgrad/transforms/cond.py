@@ -217,7 +217,7 @@ cond = register(
         partial_eval=_partial_eval,
         loop=Loop("cond"),
         dtypes=dt.ANY,
-        samples="it carries programs: tests/transforms/test_cond.py",
+        samples="it carries programs: tests/lax/test_control.py",
         doc="Runs one of several programs, chosen by an index.",
     )
 )

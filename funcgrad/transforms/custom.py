@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funcgrad.core import dtypes as dt
+from funcgrad.core.aval import ShapedArray
 from funcgrad.core.errors import UsageError, message
 from funcgrad.ir.evaluate import evaluate, evaluate_numpy
 from funcgrad.ir.jaxpr import Jaxpr, closed_over
@@ -20,6 +21,7 @@ from funcgrad.trace.stage import Stage, stage
 from funcgrad.trace.value import aval_of
 from funcgrad.transforms.jvp import current_apply
 from funcgrad.transforms.partial import merge
+from funcgrad.transforms.scan import unmapped
 from funcgrad.transforms.vmap import Axis, of_any_axis, vmap
 
 Flat = Callable[..., Sequence[Any]]
@@ -159,13 +161,30 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, rule: Rule, jaxpr: 
                 "pass the value as an argument",
             )
         )
-    return rule.jvp(primals[consts:], tangents[consts:])
+    outs, t_outs = rule.jvp(primals[consts:], tangents[consts:])
+    if jaxpr is not None:
+        _check_same("the derivative rule", [aval_of(x) for x in outs], jaxpr.out_avals)
+    return outs, t_outs
+
+
+def _check_same(whose: str, found: Sequence[ShapedArray], own: Sequence[ShapedArray]) -> None:
+    """A staged program has promised the function's own results: a rule must give the same."""
+    if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in own]:
+        came = f"custom function: {whose} returned outputs of {_listed(found)}, the function itself {_listed(own)}"
+        raise UsageError(message(came, "the same outputs from both", "mend the rule's first result, or the function"))
+
+
+def _listed(avals: Sequence[ShapedArray]) -> str:
+    return "(" + ", ".join([str(a) for a in avals]) + ")"
 
 
 def _batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, rule: Rule, jaxpr: Jaxpr | None, consts: int) -> Any:
     if isinstance(rule, CustomVmap):
         moved = [x if d is None else batch_at(x, d, axis.size) for x, d in zip(args[consts:], dims[consts:], strict=True)]
         outs, batched = rule.rule(axis.size, [d is not None for d in dims[consts:]], *moved)
+        if jaxpr is not None:
+            lanes = [unmapped(aval_of(x)) if b else aval_of(x) for x, b in zip(outs, batched, strict=True)]
+            _check_same("the batching rule", lanes, jaxpr.out_avals)
         return outs, [0 if b else None for b in batched]
     whole = rule if jaxpr is None else _with_consts(rule, jaxpr, consts)
     outs = custom_call(*args, rule=whole.batch(axis, dims), jaxpr=None, consts=0)
@@ -196,7 +215,7 @@ custom_call = register(
         **of_any_axis(_batch),
         loop=Call("jaxpr"),
         dtypes=dt.ANY,
-        samples="it carries a user's function: tests/transforms/test_custom.py",
+        samples="it carries a user's function: tests/api/test_custom.py",
         doc="Runs a function that has a user-given derivative or batching rule.",
     )
 )
@@ -233,7 +252,7 @@ custom_linear = register(
         batch=_forward_mode,
         loop=Host(),
         dtypes=dt.ANY,
-        samples="it carries a user's reverse rule: tests/transforms/test_custom.py",
+        samples="it carries a user's reverse rule: tests/api/test_custom.py",
         doc="The derivative of a function with a custom reverse rule: it can only be transposed.",
     )
 )

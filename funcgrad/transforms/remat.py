@@ -165,7 +165,7 @@ checkpoint = register(
         partial_eval=_partial_eval,
         loop=Call("jaxpr"),
         dtypes=dt.ANY,
-        samples="it carries a program: tests/transforms/test_remat.py",
+        samples="it carries a program: tests/api/test_checkpoint.py",
         doc="Runs `jaxpr`; reverse mode computes its intermediate values again instead of keeping them.",
     )
 )

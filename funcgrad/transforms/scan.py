@@ -254,7 +254,7 @@ scan = register(
         partial_eval=_partial_eval,
         loop=Loop("scan"),
         dtypes=dt.ANY,
-        samples="it carries a program: tests/transforms/test_scan.py",
+        samples="it carries a program: tests/lax/test_control.py",
         doc="A loop of known length over the leading axis of its operands.",
     )
 )

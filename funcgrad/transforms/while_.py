@@ -340,7 +340,7 @@ while_ = register(
         partial_eval=_partial_eval,
         loop=Loop("while"),
         dtypes=dt.ANY,
-        samples="it carries programs: tests/transforms/test_while.py",
+        samples="it carries programs: tests/lax/test_control.py",
         doc="A loop for as long as a condition on its carry holds.",
     )
 )

@@ -90,3 +90,15 @@ def test_a_policy_looks_into_jitted_functions():
     assert count(inside) == count(plain) == 3  # one forward, two backward: the product is kept
     assert count(fg.checkpoint(fg.jit(f))) == 4
     np.testing.assert_allclose(fg.grad(inside)(x), fg.grad(f)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("policy", [3, "dots", True])
+def test_a_policy_that_is_no_function_is_told(policy):
+    with pytest.raises(TypeError, match="(?s)policy=.*Allowed: None.*Try: policy="):
+        fg.checkpoint(fnp.sin, policy=policy)
+
+
+@pytest.mark.parametrize("kind", ["save_only_these_names", "save_any_names_but_these", "save_anything_except_these_names"])
+def test_names_of_policies_are_strings(kind):
+    with pytest.raises(TypeError, match=r"(?s)got \['a'\] for a name.*Allowed: strings"):
+        getattr(fg.checkpoint_policies, kind)(["a"])

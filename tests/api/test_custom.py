@@ -149,3 +149,59 @@ def test_custom_vmap():
     np.testing.assert_allclose(fg.vmap(f, (0, None))(X, 1.0), X * 100 + 1)
     np.testing.assert_allclose(fg.jit(fg.vmap(f, (0, None)))(X, 1.0), X * 100 + 1)
     np.testing.assert_allclose(fg.vmap(fg.jit(f), (0, None))(X, 1.0), X * 100 + 1)
+
+
+def _custom_vmap(rule):
+    f = custom_vmap(lambda x: x)
+    f.def_vmap(rule)
+    return f
+
+
+def _custom_jvp(rule):
+    f = fg.custom_jvp(lambda x: 2 * x)
+    f.defjvp(rule)
+    return f
+
+
+def _custom_vjp(fwd, bwd):
+    f = fg.custom_vjp(lambda x: 2 * x)
+    f.defvjp(fwd, bwd)
+    return f
+
+
+MISUSES = {
+    "a batching rule gives no pair": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: x))(X), "a pair"),
+    "a batching rule says 1": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x, 1)))(X), "True or False"),
+    "a batching rule loses lanes": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x[:2], True)))(X), "a first axis of 3"),
+    "a batching rule gives a scalar as batched": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x[0], True)))(X), "a first axis of 3"),
+    "a staged batching rule changes the dtype": (
+        lambda: fg.vmap(fg.jit(_custom_vmap(lambda n, b, x: (x.astype("float32"), True))))(X),
+        "the same outputs",
+    ),
+    "a staged jvp rule changes the shape": (
+        lambda: fg.jvp(fg.jit(_custom_jvp(lambda p, t: (p[0][:2], t[0][:2]))), (X,), (X,)),
+        "the same outputs",
+    ),
+    "a staged jvp rule gives two outputs": (
+        lambda: fg.jvp(fg.jit(_custom_jvp(lambda p, t: ((p[0], p[0]), (t[0], t[0])))), (X,), (X,)),
+        "the same outputs",
+    ),
+    "a staged forward rule changes the shape": (
+        lambda: fg.grad(lambda x: fg.jit(_custom_vjp(lambda x: (x[:2], None), lambda r, ct: (ct,)))(x).sum())(X),
+        "the same outputs",
+    ),
+    "custom_gradient without a pullback": (lambda: fg.grad(fg.custom_gradient(lambda x: (x, 3)))(1.0), "a pair"),
+    "custom_gradient with the value only": (lambda: fg.custom_gradient(lambda x: x)(1.0), "a pair"),
+    "a converted function without its consts": (lambda: fg.closure_convert(lambda x: x * fnp.array(X), X)[0](X), "the 1 that"),
+    "a converted function with too many": (lambda: fg.closure_convert(lambda x: x, X)[0](X, X), "the 0 that"),
+    "a converted function on another shape": (lambda: fg.closure_convert(lambda x: x, X)[0](X[:2]), "like the example"),
+    "nondiff_argnums of custom_jvp": (lambda: fg.custom_jvp(lambda x: x, nondiff_argnums="x"), "an integer"),
+    "nondiff_argnums of custom_vjp": (lambda: fg.custom_vjp(lambda x: x, nondiff_argnums=(0.5,)), "an integer"),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_misuse_is_told(name):
+    call, allowed = MISUSES[name]
+    with pytest.raises((TypeError, ValueError), match=f"(?s)Allowed: .*{allowed}.*Try: "):
+        call()

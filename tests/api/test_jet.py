@@ -157,3 +157,8 @@ def test_one_pass_is_not_exponential():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_terms_without_their_list_are_told():
+    with pytest.raises(TypeError, match="(?s)got float for the terms.*Allowed: a list of terms.*Try: "):
+        fg.jet(fnp.sin, (1.0,), (1.0,))
