@@ -31,6 +31,7 @@ from funcgrad.trace.value import aval_of
 from funcgrad.transforms.jvp import current_apply
 from funcgrad.transforms.jvp import jvp as jvp_flat
 from funcgrad.transforms.linearize import linearize as linearize_flat
+from funcgrad.transforms.partial import unknown_part
 from funcgrad.transforms.transpose import backward
 
 
@@ -367,11 +368,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
     leaves, in_tree = tree_flatten(primals)
     avals = [abstract_leaf("linear_transpose", x) for x in leaves]
     flat = FlatFunction("linear_transpose", fun, in_tree, None)
-    jaxpr, consts = stage(flat, avals)
+    program, consts = stage(flat, avals)
+    jaxpr, residuals = unknown_part(program, consts)
 
     def transposed(ct: Any) -> Any:
-        cts = _match("linear_transpose", "cotangents", ct, flat.out_tree, jaxpr.out_avals)
-        return tree_unflatten(in_tree, _pull(jaxpr, avals, [True] * len(avals), cts, consts))
+        cts = _match("linear_transpose", "cotangents", ct, flat.out_tree, program.out_avals)
+        return tree_unflatten(in_tree, _pull(jaxpr, avals, [True] * len(avals), cts, residuals))
 
     return name_like(transposed, fun, "linear_transpose")
 

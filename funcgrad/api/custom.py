@@ -444,7 +444,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             )
         if len(consts) != len(closed.consts):
             came = f"closure_convert: the converted function got {len(consts)} consts"
-            raise UsageError(message(came, f"the {len(closed.consts)} that closure_convert returned", "converted(*args, *consts)"))
+            allowed = f"the {len(closed.consts)} that closure_convert returned"
+            raise UsageError(message(came, allowed, "converted(*args, *consts)"))
         values = as_values("closure_convert", xs, given)
         for x, aval in zip(values, closed.jaxpr.in_avals, strict=True):
             if x.aval.shape != aval.shape or x.aval.dtype != aval.dtype:

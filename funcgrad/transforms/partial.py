@@ -27,6 +27,17 @@ class Split(NamedTuple):
     residuals: tuple[int | None, ...]
 
 
+def unknown_part(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+    """What depends on the inputs of `jaxpr`, as a program whose constvars are residuals. All else is computed now."""
+    trace = Record(current())
+    try:
+        args = [trace.argument(a) for a in jaxpr.in_avals]
+        with running(trace):
+            return trace.finish(evaluate(current_apply, jaxpr, consts, args))
+    finally:
+        trace.live = False
+
+
 @remembered
 def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...], forced: tuple[bool, ...] = ()) -> Split:
     """Head and tail of `jaxpr` for these unknown inputs. An output that is `forced` comes out of the tail, known or not."""

@@ -177,3 +177,35 @@ def test_hard_zeros_of_branches_not_taken():
 def test_gradient_through_a_closed_over_tracer():
     f = lambda x: fg.grad(lambda y: fnp.sin(y) * x * x)(1.0)
     assert float(fg.grad(f)(3.0)) == pytest.approx(6 * np.cos(1.0), rel=1e-6)
+
+
+def _counted(v):
+    return lax.scan(lambda c, _: ((c[0] + 1, c[1] * fnp.where(c[0] > 1, 2.0, 3.0)), None), (0, v), None, 3)[0][1]
+
+
+def _steered(v):
+    w = fnp.array([1.0, 2.0, 3.0])
+    return lax.scan(lambda c, x: ((fnp.sin(c[0]), c[1] * c[0]), c[1] * x), (w, v), w)
+
+
+PARTLY_LINEAR = {
+    "a counter beside a linear carry": _counted,
+    "a known carry steers a linear one": _steered,
+    "inside jit": lambda v: fg.jit(lambda a, b: (_steered(a), a * fnp.exp(b)))(v, np.arange(3.0)),
+    "fori_loop": lambda v: lax.fori_loop(0, 3, lambda i, v: v * (i + 1), v),
+    "a known branch": lambda v: lax.cond(fnp.sum(fnp.arange(3)) > 0, lambda v: 2 * v, lambda v: v[::-1], v),
+    "the derivative of a loop": lambda v: fg.jvp(lambda a: lax.fori_loop(0, 3, lambda i, b: fnp.sin(b) * a, a), (np.ones(3),), (v,))[1],
+    "outputs that are known": lambda v: (v, fnp.arange(3.0), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", PARTLY_LINEAR)
+def test_linear_transpose_of_what_is_linear_in_its_argument_only(name):
+    f, x = PARTLY_LINEAR[name], np.array([0.5, -1.0, 2.0])
+    y, pull = fg.vjp(f, x)
+    ct = fg.tree.map(lambda a: fnp.cos(fnp.arange(a.size).reshape(a.shape)).astype(a.dtype), y)
+    (want,) = pull(ct)
+    transposed = fg.linear_transpose(f, x)
+    np.testing.assert_allclose(transposed(ct)[0], want, rtol=1e-6)
+    np.testing.assert_allclose(fg.jit(lambda ct: fg.linear_transpose(f, x)(ct))(ct)[0], want, rtol=1e-6)
+    np.testing.assert_allclose(fg.vmap(transposed)(fg.tree.map(lambda a: a[None], ct))[0][0], want, rtol=1e-6)
