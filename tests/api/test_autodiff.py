@@ -7,6 +7,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad import lax
 
 Point = namedtuple("Point", "x y")
 
@@ -188,13 +189,17 @@ def _steered(v):
     return lax.scan(lambda c, x: ((fnp.sin(c[0]), c[1] * c[0]), c[1] * x), (w, v), w)
 
 
+def _loop(v):
+    return lax.fori_loop(0, 3, lambda i, b: fnp.sin(b) * v, v)
+
+
 PARTLY_LINEAR = {
     "a counter beside a linear carry": _counted,
     "a known carry steers a linear one": _steered,
     "inside jit": lambda v: fg.jit(lambda a, b: (_steered(a), a * fnp.exp(b)))(v, np.arange(3.0)),
     "fori_loop": lambda v: lax.fori_loop(0, 3, lambda i, v: v * (i + 1), v),
     "a known branch": lambda v: lax.cond(fnp.sum(fnp.arange(3)) > 0, lambda v: 2 * v, lambda v: v[::-1], v),
-    "the derivative of a loop": lambda v: fg.jvp(lambda a: lax.fori_loop(0, 3, lambda i, b: fnp.sin(b) * a, a), (np.ones(3),), (v,))[1],
+    "the derivative of a loop": lambda v: fg.jvp(_loop, (np.ones(3),), (v,))[1],
     "outputs that are known": lambda v: (v, fnp.arange(3.0), 3.0),
 }
 
