@@ -173,7 +173,10 @@ MISUSES = {
     "a batching rule gives no pair": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: x))(X), "a pair"),
     "a batching rule says 1": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x, 1)))(X), "True or False"),
     "a batching rule loses lanes": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x[:2], True)))(X), "a first axis of 3"),
-    "a batching rule gives a scalar as batched": (lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x[0], True)))(X), "a first axis of 3"),
+    "a batching rule gives a scalar as batched": (
+        lambda: fg.vmap(_custom_vmap(lambda n, b, x: (x[0], True)))(X),
+        "a first axis of 3",
+    ),
     "a staged batching rule changes the dtype": (
         lambda: fg.vmap(fg.jit(_custom_vmap(lambda n, b, x: (x.astype("float32"), True))))(X),
         "the same outputs",
