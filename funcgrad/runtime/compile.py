@@ -74,7 +74,10 @@ class _Machine:
 
     def optimise(self, module) -> None:
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = tuning.slp_vectorization = True
+        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = True
+        # The vectoriser of straight lines moves loads below stores where the metadata calls them apart: an output that lies in
+        # an input's memory would be written before that input is read (pointers.py).
+        tuning.slp_vectorization = False
         builder = llvm.create_pass_builder(self.machine, tuning)
         builder.getModulePassManager().run(module, builder)
 

@@ -6,7 +6,8 @@ make pointers.
 Why vectors come out: a pointer's numba type carries its operand number, and each load and store says, in LLVM's
 alias-scope metadata, that it touches no operand with another number. The vectoriser then needs no run-time check,
 however many buffers there are. The metadata is dropped before machine code is chosen (compile.py), so that an output
-that reuses an input's memory at the same positions stays right: nothing moves a load below a store.
+that reuses an input's memory at the same positions stays right: nothing moves a load below a store. Before that, the one pass
+that would (vectors from straight lines) is off.
 """
 
 from typing import Any
