@@ -5,7 +5,8 @@ A Program (loops/program.py) enters `executable.load`; an Executable leaves, who
 | file | in -> out |
 |---|---|
 | pointers, intrinsics | the words that kernels are written in |
-| frontend | a Python function in those words -> LLVM text (numba's typing and lowering, cut down) |
+| kernel_tree | a function in those words -> numba's intermediate form |
+| frontend | that -> LLVM text (numba's typing and lowering, cut down) |
 | keys | sources -> the names under which their object code is kept |
 | compile, parallel | kernel sources -> object code, several side by side |
 | cache | object code on disk |

@@ -1,4 +1,4 @@
-"""numba's front end, cut down: a plain Python function and its argument types -> LLVM text.
+"""numba's typing and lowering, cut down: a function (kernel_tree.py) and its argument types -> LLVM text.
 
 Enters: a function written in the words of `intrinsics.NAMESPACE`. Leaves: the text of one LLVM module that defines
 it with the C calling convention (no exceptions, no reference counts, no wrappers), and its return type.
@@ -11,21 +11,17 @@ from functools import cached_property
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import callconv, cgutils, compiler, errors, funcdesc, lowering, types, typing
-from numba.core.bytecode import ByteCode, FunctionIdentity
+from numba.core import ir as numba_ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
-from numba.core.interpreter import Interpreter
-from numba.core.ir_utils import build_definitions
-from numba.core.ssa import reconstruct_ssa
 from numba.core.targetconfig import ConfigStack
-from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
+from numba.core.typed_passes import type_inference_stage
 from numba.core.typing.context import BaseContext
-from numba.cpython import builtins, numbers, rangeobj  # noqa: F401  (they register what lowering looks up)
+from numba.cpython import builtins, numbers  # noqa: F401  (they register what lowering looks up)
 
-from funcgrad.runtime import pointers
+from funcgrad.runtime import kernel_tree, pointers
 from funcgrad.runtime.keys import TRIPLE
-from funcgrad.runtime.pointers import I64, Pointer, Word
+from funcgrad.runtime.pointers import Pointer, Word
 
 _OVERLOADS = (typing.templates._OverloadFunctionTemplate, typing.templates._TemplateTargetHelperMixin)
 
@@ -56,7 +52,7 @@ class _CABI(callconv.MinimalCallConv):
         return builder.ret_void()
 
     def return_user_exc(self, builder, exc, exc_args=None, loc=None, func_name=None):
-        builder.unreachable()  # of numba's own: only "range() step is zero", which no printed loop has
+        raise errors.LoweringError("a kernel cannot raise")
 
     def _return_errcode_raw(self, builder, code):
         raise errors.LoweringError("a kernel cannot raise")
@@ -71,7 +67,7 @@ class _Codegen:
         self.layout = str(machine.target_data)
 
     def _create_empty_module(self, name):
-        module = ir.Module(name)
+        module = pointers.Module(name)
         module.triple = TRIPLE
         module.data_layout = self.layout
         return module
@@ -96,13 +92,12 @@ class _Library:
 
 
 class _Context(CPUContext):
-    """Lowering: the words of intrinsics.py, and numba's own numbers and ranges."""
+    """Lowering: the words of intrinsics.py, and numba's own numbers."""
 
     def init(self):
         self.is32bit = False
         self._internal_codegen = _Codegen()
         self.overloads = {}
-        self.sizes = {}
 
     def load_additional_registries(self):
         pass
@@ -114,19 +109,6 @@ class _Context(CPUContext):
     def call_conv(self):
         return _CABI(self)
 
-    def get_abi_sizeof(self, ty):
-        # numba asks for the debug information of each variable, also where none is made, and llvmlite parses a module to answer
-        key = str(ty)
-        if key not in self.sizes:
-            self.sizes[key] = super().get_abi_sizeof(ty)
-        return self.sizes[key]
-
-    def pair_first(self, builder, val, ty):
-        return builder.extract_value(val, 0)
-
-    def pair_second(self, builder, val, ty):
-        return builder.extract_value(val, 1)
-
     def get_constant_generic(self, builder, ty, val):
         return self.get_dummy_value() if isinstance(ty, Word) else super().get_constant_generic(builder, ty, val)
 
@@ -134,48 +116,14 @@ class _Context(CPUContext):
         if isinstance(fn, Word):
             build = fn.build(self, sig)
             return lambda builder, args, loc=None: build(self, builder, sig, args)
-        if fn == "getiter" and sig.args == (types.range_state64_type,):
-            return _start_range
-        if fn == "iternext" and sig.args == (types.range_iter64_type,):
-            return _next_of_range
         return super().get_function(fn, sig, _firstcall)
-
-
-def _start_range(builder, args, loc=None):
-    """An iterator (place of the index, stop, step, place again). numba's own counts the turns first, by division; this is
-    the loop that a C programmer writes, and LLVM's loop passes like it as well and need less time for it."""
-    start, stop, step = (builder.extract_value(args[0], k) for k in range(3))
-    place = cgutils.alloca_once(builder, I64)
-    builder.store(start, place)
-    iterator = ir.Constant(ir.LiteralStructType([I64.as_pointer(), I64, I64, I64.as_pointer()]), ir.Undefined)
-    for k, value in enumerate((place, stop, step, place)):
-        iterator = builder.insert_value(iterator, value, k)
-    return iterator
-
-
-def _next_of_range(builder, args, loc=None):
-    """The pair (index, whether it is inside)."""
-    place, stop, step = (builder.extract_value(args[0], k) for k in range(3))
-    index = builder.load(place, typ=I64)
-    builder.store(builder.add(index, step, flags=("nsw",)), place)
-    up = builder.icmp_signed(">", step, I64(0))
-    inside = builder.select(up, builder.icmp_signed("<", index, stop), builder.icmp_signed(">", index, stop))
-    pair = ir.Constant(ir.LiteralStructType([I64, ir.IntType(1)]), ir.Undefined)
-    return builder.insert_value(builder.insert_value(pair, index, 0), inside, 1)
-
-
-class _Interpreter(Interpreter):
-    """Bytecode to numba's IR; a kernel has none of the constructs (with, try, **kwargs) that are rewritten afterwards."""
-
-    def post_process(self, peepholes, func_ir):
-        return func_ir
 
 
 class _Typing(BaseContext):
     """Typing: as above. Pointers and words are looked up here and nowhere else."""
 
     def _load_builtins(self):
-        # numba's numbers, comparisons and ranges only: its registry also holds every @overload of the package
+        # numba's numbers and comparisons only: its registry also holds every @overload of the package
         # (strings, arrays ...), and each of those would load the whole of numba's lowering, 0.2 s
         own = typing.templates.Registry()
         whole = typing.templates.builtin_registry
@@ -189,7 +137,7 @@ class _Typing(BaseContext):
     def resolve_value_type(self, val):
         if isinstance(val, Word):
             return val
-        if callable(val) and val.__class__ is not type or val is range or val is bool:
+        if callable(val) and val.__class__ is not type or val is bool:
             if val not in self.functions:
                 self.functions[val] = super().resolve_value_type(val)
             return self.functions[val]
@@ -225,6 +173,49 @@ class _Typing(BaseContext):
 class _Lower(lowering.Lower):
     def emit_environment_object(self):
         pass
+
+    def _find_singly_assigned_variable(self):
+        self.shared, self.values = self.func_ir.shared, {}
+
+    def pre_block(self, block):
+        pass
+
+    def post_block(self, block):
+        pass
+
+    def lower_block(self, block):
+        # numba's own writes each statement down, for an error and for a debugger
+        for statement in block.body:
+            self.loc = statement.loc
+            if isinstance(statement, numba_ir.Assign):
+                name = statement.target.name
+                if name in self.shared:
+                    self._check_type(name, statement.value)
+                self.storevar(self.lower_assign(self.typeof(name), statement), name)
+            else:
+                self.lower_inst(statement)
+
+    def _check_type(self, name, value):
+        """A place in memory has one type. Of two, numba makes a third that holds both, float64 of int32 and float32."""
+        if isinstance(value, numba_ir.Expr):
+            given = self.fndesc.calltypes[value].return_type
+        elif isinstance(value, numba_ir.Var | numba_ir.Arg):
+            given = self.typeof(value.name if isinstance(value, numba_ir.Var) else "arg." + value.name)
+        else:
+            return
+        if types.unliteral(given) != self.typeof(name):
+            raise errors.LoweringError(f"{name} is assigned values of different types, {given} is one of them")
+
+    def storevar(self, value, name, argidx=None):
+        if name in self.shared:
+            if name not in self.varmap:
+                self.varmap[name] = cgutils.alloca_once(self.builder, value.type, name=name)
+            self.builder.store(value, self.varmap[name])
+        else:
+            self.values[name] = value
+
+    def loadvar(self, name):
+        return self.builder.load(self.varmap[name]) if name in self.shared else self.values[name]
 
     def lower_binop(self, resty, expr, op):
         # numba's own first looks for overloads on constants, typing each operator three times more
@@ -282,28 +273,22 @@ def _flags():
 
 
 @global_compiler_lock
-def lower_function(function, argument_types, symbol, return_type=None):
+def lower_function(kernel, argument_types, symbol, return_type=None):
     """`function` as the text of an LLVM module with one function called `symbol`; and its return type."""
     try:
-        return _lower(function, argument_types, symbol, return_type, *_Once.get())
+        return _lower(kernel, argument_types, symbol, return_type, *_Once.get())
     except BaseException:
         _Once.made = None
         raise
 
 
-def _lower(function, argument_types, symbol, return_type, typing_context, lowering_context):
+def _lower(kernel, argument_types, symbol, return_type, typing_context, lowering_context):
     flags = _flags()
-    identity = FunctionIdentity.from_function(function)
-    func_ir = _Interpreter(identity).interpret(ByteCode(identity))
-    func_ir.blocks = canonicalize_cfg(func_ir.blocks)
-    func_ir.generator_info = None
-    func_ir = reconstruct_ssa(func_ir)
-    func_ir._definitions = build_definitions(func_ir.blocks)
+    func_ir = kernel_tree.read(kernel)
     with ConfigStack().enter(flags):
         context = compiler._make_subtarget(lowering_context, flags)
         results = type_inference_stage(typing_context, context, func_ir, argument_types, return_type)
         typemap, restype, calltypes, _ = results
-        func_ir = PreLowerStripPhis()._strip_phi_nodes(func_ir)
         descriptor = funcdesc.PythonFunctionDescriptor.from_specialized_function(
             func_ir, typemap, restype, calltypes, mangler=lambda *a, **k: symbol, inline=False, noalias=False, abi_tags=()
         )

@@ -21,7 +21,13 @@ from funcgrad.codegen.vecmath import HELPERS, closure
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 TRIPLE = llvm.get_process_triple()
-_COMPILER = ("intrinsics.py", "pointers.py", "frontend.py", "compile.py")  # files of ours that decide what code comes out
+_COMPILER = (
+    "intrinsics.py",
+    "pointers.py",
+    "kernel_tree.py",
+    "frontend.py",
+    "compile.py",
+)  # files of ours that decide what code comes out
 
 
 @lru_cache(maxsize=1)

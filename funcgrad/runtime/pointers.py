@@ -101,21 +101,35 @@ def word(typer):
 # ---- memory -------------------------------------------------------------------------------------------------
 
 
-def _scope(module, number):
-    domain = module.add_metadata(["funcgrad"])
-    return module.add_metadata([f"operand {number}", domain])
+class Module(ir.Module):
+    """An LLVM module that remembers the metadata of each operand."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.scopes, self.tags = {}, {}
+
+    def own_scope(self, number):
+        if number not in self.scopes:
+            self.scopes[number] = self.add_metadata([f"operand {number}", self.add_metadata(["funcgrad"])])
+        return self.scopes[number]
+
+    def tag(self, number):
+        """(its own scope, those of all lower-numbered ones), made at the first of its accesses."""
+        if number not in self.tags:
+            own = self.add_metadata([self.own_scope(number)])
+            self.tags[number] = own, self.add_metadata([self.own_scope(k) for k in range(-1, number)])
+        return self.tags[number]
 
 
 def _tag(builder, instruction, number):
     """Say which operand an access touches: it is in its own scope and apart from every lower-numbered one
     (one direction is enough for LLVM, and needs no knowledge of the operands still to come)."""
-    module = builder.module
-    instruction.set_metadata("alias.scope", module.add_metadata([_scope(module, number)]))
+    own, others = builder.module.tag(number)
+    instruction.set_metadata("alias.scope", own)
     if number >= 0:
-        others = [_scope(module, k) for k in range(-1, number)]
-        instruction.set_metadata("noalias", module.add_metadata(others))
+        instruction.set_metadata("noalias", others)
     else:
-        instruction.set_metadata("invariant.load", module.add_metadata([]))
+        instruction.set_metadata("invariant.load", builder.module.add_metadata([]))
 
 
 def _storage(dtype):
