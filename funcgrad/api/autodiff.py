@@ -345,7 +345,7 @@ def _gradient(
 def name_like(wrapper: Callable[..., Any], fun: Any, name: str) -> Callable[..., Any]:
     """`wrapper` with the name and docstring of `fun`, saying which transform it went through."""
     try:
-        functools.update_wrapper(wrapper, fun)
+        functools.update_wrapper(wrapper, fun, updated=())  # what else it carries (jit: its programs) is its own
     except (AttributeError, TypeError):
         pass
     wrapper.__name__ = f"{name}({function_name(fun)})"

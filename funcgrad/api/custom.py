@@ -160,7 +160,7 @@ class custom_jvp(_Custom):
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Any = (), nondiff_argnames: Any = ()):
         check_callable("custom_jvp", fun)
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
         self.fun = fun
         self.nondiff_argnums = _numbers("custom_jvp", nondiff_argnums)
         self.nondiff_argnames = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else tuple(nondiff_argnames)
@@ -283,7 +283,7 @@ class custom_vjp(_Custom):
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Any = (), nondiff_argnames: Any = ()):
         check_callable("custom_vjp", fun)
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
         self.fun = fun
         self.nondiff_argnums = _numbers("custom_vjp", nondiff_argnums)
         self.nondiff_argnames = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else tuple(nondiff_argnames)
@@ -409,7 +409,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     def bwd(residuals: Any, ct: Any) -> Any:
         return residuals(ct)
 
-    wrapped = custom_vjp(functools.wraps(fun)(lambda *args: both(*args)[0]))
+    wrapped = custom_vjp(functools.wraps(fun, updated=())(lambda *args: both(*args)[0]))
     wrapped.defvjp(fwd, bwd)
     return wrapped
 
@@ -465,7 +465,7 @@ class custom_vmap(_Custom):
 
     def __init__(self, fun: Callable[..., Any]):
         check_callable("custom_vmap", fun)
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
 

@@ -271,7 +271,7 @@ def _broadcasting(self: ufunc, func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` of single numbers as a function of arrays."""
     apply = vectorize(func)
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def call(*args: Any, out: Any = None, where: Any = None) -> Any:
         if out is not None or where is not None:
             check_unsupported(self.__name__, out=out, where=where)

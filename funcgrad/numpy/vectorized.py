@@ -150,7 +150,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
     cores = None if signature is None else _parsed(signature)
     name = function_name(pyfunc)
 
-    @functools.wraps(pyfunc)
+    @functools.wraps(pyfunc, updated=())
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         places = [i for i, x in enumerate(args) if i not in names and i - len(args) not in names and x is not None]
         words = [k for k, x in kwargs.items() if k not in names and x is not None]

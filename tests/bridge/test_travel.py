@@ -257,12 +257,19 @@ def test_pullbacks(copied):
 @pytest.mark.parametrize("by", [pickle, cloudpickle])
 def test_jitted_functions(by):
     w = fnp.asarray(X)
+    ruled = fg.custom_vjp(fg.jit(lambda x: x * 2))
+    ruled.defvjp(lambda x: (x * 2, None), lambda _, ct: (ct,))
     for f in (
         lambda x: x * w + 1,
         fg.grad(lambda x: (x**2 * w).sum()),
         fg.vmap(lambda x: x * 2),
         functools.partial(lambda a, x: a * x, 3.0),
         fg.jit(lambda x: x - 1),
+        fg.grad(fg.jit(lambda x: (x**2 * w).sum())),  # what was compiled of the inner one stays here
+        fg.vmap(fg.jit(lambda x: x * 2)),
+        fg.checkpoint(fg.jit(lambda x: x * 2)),
+        fnp.vectorize(fg.jit(lambda x: x * 2)),
+        ruled,
         Model(2.0).call,
         Model(3.0),
         fnp.sin,
