@@ -318,8 +318,8 @@ class custom_vjp(_Custom):
             trees[:] = [call.flat.out_tree]
             return outs
 
-        def fwd(*xs: Any) -> Any:
-            given = [CustomVJPPrimal(x, aval_of(x).dtype in dt.INEXACT) for x in xs] if self.symbolic_zeros else xs
+        def fwd(moving: Sequence[bool], *xs: Any) -> Any:
+            given = [CustomVJPPrimal(x, m) for x, m in zip(xs, moving, strict=True)] if self.symbolic_zeros else xs
             pair = self.fwd(*call.full(tree_unflatten(call.in_tree, given)), **call.kept)  # type: ignore[misc]
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise UsageError(

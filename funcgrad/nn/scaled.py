@@ -257,7 +257,7 @@ def _rule(numbers: Any, configs: list[Any], has_scale: list[bool]) -> CustomVjp:
     def fun(x: Any, y: Any, *given: Any) -> list[Any]:
         return [_product(x, y, numbers, configs, parts(given))]
 
-    def fwd(x: Any, y: Any, *given: Any) -> Any:
+    def fwd(moving: Any, x: Any, y: Any, *given: Any) -> Any:
         return fun(x, y, *given), [x, y, *given]
 
     def bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:

@@ -69,15 +69,16 @@ class CustomJvp:
 
 @dataclass(frozen=True, eq=False)
 class CustomVjp:
-    """`fun(*xs) -> outs`, `fwd(*xs) -> (outs, residuals)`, `bwd(residuals, cts) -> a cotangent or None for each x`."""
+    """`fun(*xs) -> outs`, `fwd(moving, *xs) -> (outs, residuals)`, `bwd(residuals, cts) -> a cotangent or None for each x`;
+    `moving` says which xs are differentiated."""
 
     fun: Flat
     fwd: Callable[..., Any]
     bwd: Callable[..., Sequence[Any]]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        outs, residuals = self.fwd(*primals)
         moving = tuple(t is not None for t in tangents)
+        outs, residuals = self.fwd(moving, *primals)
         avals = tuple(aval_of(x).strong() for x in outs)
         live = tuple(a.dtype in dt.INEXACT for a in avals)
         given = [t for t in tangents if t is not None]
@@ -85,12 +86,12 @@ class CustomVjp:
         return list(outs), merge(live, found, [None] * live.count(False))
 
     def batch(self, axis: Axis, dims: Sequence[int | None]) -> "CustomVjp":
-        def fwd(*xs: Any) -> Any:
+        def fwd(moving: Sequence[bool], *xs: Any) -> Any:
             count = 0
 
             def flat(*ys: Any) -> list[Any]:
                 nonlocal count
-                outs, residuals = self.fwd(*ys)
+                outs, residuals = self.fwd(moving, *ys)
                 count = len(outs)
                 return [*outs, *residuals]
 
@@ -199,7 +200,11 @@ def _with_consts(rule: CustomJvp | CustomVjp, jaxpr: Jaxpr, consts: int) -> Cust
 
     if isinstance(rule, CustomJvp):
         return CustomJvp(fun, lambda primals, tangents: rule.rule(primals[consts:], tangents[consts:]))
-    return CustomVjp(fun, lambda *xs: rule.fwd(*xs[consts:]), lambda res, cts: [None] * consts + list(rule.bwd(res, cts)))
+
+    def fwd(moving: Sequence[bool], *xs: Any) -> Any:
+        return rule.fwd(moving[consts:], *xs[consts:])
+
+    return CustomVjp(fun, fwd, lambda res, cts: [None] * consts + list(rule.bwd(res, cts)))
 
 
 custom_call = register(

@@ -208,3 +208,26 @@ def test_misuse_is_told(name):
     call, allowed = MISUSES[name]
     with pytest.raises((TypeError, ValueError), match=f"(?s)Allowed: .*{allowed}.*Try: "):
         call()
+
+
+def _of_lanes(f):
+    return fg.vmap(f, (0, 0))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit, _of_lanes, lambda f: _of_lanes(fg.jit(f)), lambda f: fg.jit(_of_lanes(f))])
+def test_forward_rules_are_told_what_is_differentiated(wrap):
+    seen = []
+    f = fg.custom_vjp(lambda x, y: x * y)
+
+    def fwd(x, y):
+        seen.append((x.perturbed, y.perturbed))
+        return x.value * y.value, (x.value, y.value)
+
+    f.defvjp(fwd, lambda res, ct: (ct * res[1], ct * res[0]), symbolic_zeros=True)
+
+    def loss(x, y):
+        return fnp.sum(wrap(f)(x, y))
+
+    for argnums in (0, 1, (0, 1)):
+        np.testing.assert_allclose(np.asarray(fg.grad(loss, argnums)(X, X)), np.stack([X, X]) if argnums == (0, 1) else X)
+    assert seen == [(True, False), (False, True), (True, True)]
