@@ -2,7 +2,8 @@
 
 A function without a counterpart raises and names the nearest one; so do arguments (`out=`, ...) that immutable
 arrays cannot honour. What writes into a NumPy array (`w -= g`, `np.copyto(w, g)`, `np.add.at(w, i, g)`) or only shows or stores
-numbers is NumPy's own work: it gets the numbers, as long as there are some.
+numbers is NumPy's own work: it gets the numbers, as long as there are some. So is what turns anything into arrays of NumPy's
+(`np.asarray`, `np.atleast_1d`).
 """
 
 import difflib
@@ -38,6 +39,8 @@ OTHER_DATA = ("char", "strings", "lib.recfunctions", "busday", "is_busday", "dat
 _ARRAYS = (Value, np.ndarray, np.generic)
 # Functions that change their first argument: NumPy's where that is NumPy's.
 WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+# Functions by which SciPy takes what a user's function gave before C or Fortran gets it: NumPy's, as np.asarray is.
+CONVERTING = {"atleast_1d", "atleast_2d", "atleast_3d"}
 # Functions that make no array, but text, a file or an answer about memory.
 SHOWING = {
     "array2string",
@@ -177,6 +180,8 @@ def install(module: types.ModuleType) -> None:
         name = full_name(func)
         if name in SHOWING or name in WRITING and args and isinstance(args[0], np.ndarray):
             return func(*_to_numpy(args), **_to_numpy(kwargs))
+        if name in CONVERTING and not any([isinstance(x, Tracer) for x in args]):
+            return func(*[np.array(x) if isinstance(x, Value) else x for x in args], **kwargs)
         f = counterpart(name, module)
         if f is None:
             raise _missing(name, module)

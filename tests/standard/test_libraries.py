@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import opt_einsum
 import pytest
+from scipy import optimize
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
@@ -188,3 +189,44 @@ def test_the_top_of_the_package():
     with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
         fg.nothing  # noqa: B018
     assert not hasattr(fg, "__wrapped__")
+
+
+# --- scipy.optimize, with derivatives from here -------------------------------------------------------------------
+
+
+def bowl(v):
+    return fnp.sum((v - 1) ** 2 + (v[0] * v[1] - 0.5) ** 2)
+
+
+def residuals(v):
+    return fnp.stack([v[0] - 1, v[1] * v[0] - 2, v[1]])
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP", "CG", "TNC", "Newton-CG", "trust-constr", "trust-ncg"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scipy_minimizers_take_gradients(method, compiled):
+    jit = fg.jit if compiled else lambda f: f
+    second = {"hess": jit(fg.hessian(bowl))} if method in ("Newton-CG", "trust-constr", "trust-ncg") else {}
+    for fun, jac in ((jit(bowl), jit(fg.grad(bowl))), (jit(fg.value_and_grad(bowl)), True)):
+        found = optimize.minimize(fun, np.array([0.5, 0.2]), jac=jac, method=method, **second)
+        assert found.success and type(found.x) is np.ndarray
+        np.testing.assert_allclose(found.x, 0.7937005259840998, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
+def test_scipy_least_squares_takes_jacobians(method):
+    found = optimize.least_squares(fg.jit(residuals), np.ones(2), jac=fg.jit(fg.jacfwd(residuals)), method=method)
+    assert type(found.x) is np.ndarray
+    np.testing.assert_allclose(found.x, [1.541155, 0.913225], rtol=1e-3)
+
+
+def test_conversions_of_numpys_give_numpys_arrays():
+    x = fnp.arange(3.0)
+    for convert in (np.asarray, np.atleast_1d, np.atleast_2d, np.atleast_3d):
+        made = convert(x)
+        assert type(made) is np.ndarray
+        np.testing.assert_array_equal(made, convert(np.arange(3.0)))
+    first, second = np.atleast_1d(x, 2.0)
+    assert type(first) is type(second) is np.ndarray
+    np.testing.assert_array_equal(fg.jit(np.atleast_2d)(x), [[0, 1, 2]])  # what is traced stays traced
+    np.testing.assert_array_equal(fg.grad(lambda x: np.atleast_1d(x * x)[0])(fnp.float32(3.0)), 6)
