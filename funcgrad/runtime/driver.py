@@ -30,7 +30,7 @@ SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "arm64": 98, "riscv64": 98, "ppc64le"
 
 _PARTS = "layout work walk entries compile lower".split()
 FILES = (*(f"driver_{part}.py" for part in _PARTS), "system_words.py")
-source: Any = LazyModule("funcgrad.runtime.driver_compile")  # and numba with it
+source: Any = LazyModule("funcgrad.runtime.driver_compile", first="numba")  # and numba with it
 
 
 def _compile() -> bytes:

@@ -18,7 +18,7 @@ from funcgrad.runtime.apart import apart
 from funcgrad.runtime.counters import counters
 from funcgrad.runtime.keys import key_of, symbol_of
 
-compile: Any = LazyModule("funcgrad.runtime.compile")  # and numba with it
+compile: Any = LazyModule("funcgrad.runtime.compile", first="numba")  # and numba with it
 
 
 class _Known:

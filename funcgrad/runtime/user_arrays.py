@@ -31,7 +31,7 @@ from funcgrad.runtime.user_source import digest
 Kind = tuple[str, int]  # code of the dtype, number of axes; -1: a number that stands in the program
 Told = tuple[tuple[int, ...], tuple[int, ...], np.dtype]  # of an array: shape, strides in bytes, dtype
 
-arrayobj: Any = LazyModule("numba.np.arrayobj")  # a twentieth of a second, for those who use it
+arrayobj: Any = LazyModule("numba.np.arrayobj", first="numba")  # a twentieth of a second, for those who use it
 I64, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
