@@ -106,14 +106,16 @@ class Scalarise(Reader):
         body = template(rule.fn, (eqn.inputs[1].aval.dtype,), (INT64,), eqn.params, (len(eqn.inputs[1].aval.shape),))
         body = body._replace(outs=body.outs if body.guard is None else (*body.outs, body.guard))
         indices = self.handle(0, indices, body, list(updates.labels), updates.shape)
+        joined: set[int] = set()
         for axis, k in enumerate(body.outs[: x.ndim]):
             op, _, _, attr = body.instrs[k]
             if op == "index" and updates.shape[attr] == x.shape[axis]:
                 self.ctx.unify(x.labels[axis], updates.labels[attr])
+                joined.add(attr)
                 continue
             self.ctx.touch(x.labels[axis])
-            if op == "index":
-                self.ctx.touch(updates.labels[attr])
+        for axis in set(range(updates.ndim)) - joined:  # several updates may go to one place
+            self.ctx.touch(updates.labels[axis])
         if self.tape is None:
             return [Value(self.ctx, x.shape, x.labels, None)]
         grid, new = np.array(self.grid(x)), self.grid(updates)

@@ -354,3 +354,15 @@ def test_stop_gradient_gives_arrays():
     out = fg.lax.stop_gradient({"a": np.ones(2), "b": np.float32(1), "name": "x", "c": fnp.ones(1)})
     assert [isinstance(out[k], fg.Array) for k in ("a", "b", "c")] == [True] * 3 and out["name"] == "x"
     assert out["a"].dtype == np.float64
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_updates_at_traced_places_in_short_loops(n, m):
+    rng = np.random.default_rng(0)
+    x, y, j = rng.normal(size=(n, m)), rng.normal(size=(n, m)), rng.integers(0, m, (n, m))
+    want = 2 * x
+    for row, places, more in zip(want, j, y, strict=True):
+        np.add.at(row, places, more)
+    found = fg.jit(lambda j, x, y: lax.map(lambda s: (s[1] * 2).at[s[0]].add(s[2]), (j, x, y)))(j, x, y)
+    np.testing.assert_allclose(found, want)
