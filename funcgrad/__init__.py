@@ -9,6 +9,7 @@ This file holds names only, and has uncaught errors shown without the package's 
 import importlib
 
 from funcgrad.core.collecting import paused as _paused
+from funcgrad.core.lazy import LazyModule as _LazyModule
 
 with _paused():
     from funcgrad import checkify, debug, dlpack, errors, flatten_util, image, lax, nn, numpy, ops, random, tree, tree_util
@@ -46,8 +47,11 @@ with _paused():
         numpy_rank_promotion,
     )
     from funcgrad.core.tracebacks import install_display_hooks
+    from funcgrad.numpy.protocol import ANSWERED_BY as _ANSWERED_BY
 
 install_display_hooks()
+# `scipy.special.erf(x)` on arrays and traced values.
+_ANSWERED_BY["scipy.special"] = _LazyModule("funcgrad.scipy.special")
 
 _WHEN_USED = ("scipy", "test_util", "testing")  # modules that `import funcgrad` does not wait for
 

@@ -73,6 +73,9 @@ class HostFunction:
     def __init__(self, fun: Callable[..., Any], packed: Packed, results: PyTreeDef | None, name: str):
         self.fun, self.packed, self.results, self.name = fun, packed, results, name
 
+    def __repr__(self) -> str:
+        return function_name(self.fun)
+
     def __call__(self, *arrays: np.ndarray) -> list[Any]:
         args, kwargs = self.packed.unpack(arrays)
         out = self.fun(*args, **kwargs)
@@ -265,6 +268,10 @@ class _Print:
     def __init__(self, text: str, logged: bool):
         self.text, self.logged = text, logged
 
+    @property
+    def __name__(self) -> str:
+        return repr(self.text)
+
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         line = _Render().vformat(self.text, args, kwargs)
         if self.logged:
@@ -319,6 +326,9 @@ class UserCheck:
 
     def __init__(self, text: str, packed: Packed, line: source.Source):
         self.message, self.packed, self.line = text, packed, line
+
+    def __repr__(self) -> str:
+        return repr(self.message) if self.line is source.UNKNOWN else f"{self.line}: {self.message!r}"
 
     def text(self, arrays: Sequence[np.ndarray]) -> str:
         """The message with the values in it, and the user's line."""

@@ -62,16 +62,21 @@ class NumbaKernel:
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        name = f"numba_kernel {name_of(self.fun)}"
+        name = f"fg.numba_kernel({name_of(self.fun)})"
         if self.elementwise and (kwargs or len(args) != self.count):
             args = self._bound(args, kwargs)
         elif kwargs:
             self._wrong(f"got the keyword arguments {sorted(kwargs)}")
-        xs = _literals([_promote.operand(x, name, f"args[{i}]") for i, x in enumerate(args)])
+        xs = _literals([_promote.operand(x, name, self._parameter(i)) for i, x in enumerate(args)])
         if self.elementwise:
             self._arity(len(args), 0)
             return self.apply(*_promote.common_shape(name, xs))
         return self.apply(*[_promote.as_value(x, name) for x in xs])
+
+    def _parameter(self, i: int) -> str:
+        """The name of the i-th argument."""
+        names = list(inspect.signature(python_function(self.fun)).parameters)
+        return names[i] if i < len(names) else f"args[{i}]"
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """All arguments by position, with the function's defaults."""

@@ -151,8 +151,8 @@ def _canonical(dtype: Any) -> np.dtype:
     except (TypeError, ValueError):
         d = np.dtype(getattr(ml_dtypes, str(dtype), None)) if hasattr(ml_dtypes, str(dtype)) else None
         if d is None:
-            # fnp.ones(2, 3), and what follows from it.
-            extent = f"a tuple for the shape: fnp.zeros((2, {dtype}))" if isinstance(dtype, int) else "dtype=fnp.float32"
+            # random.normal(key, 2, 3), and what follows from it.
+            extent = f"one tuple where a shape was meant: (..., {dtype})" if isinstance(dtype, int) else "dtype=fnp.float32"
             raise TypeError(message(f"{dtype!r} is not a dtype", "one such as 'float32', fnp.int64 or bool", extent)) from None
     d = d.newbyteorder("=") if d.byteorder not in "=|" and d not in KEYS else d
     if d in ANY or d == float0:

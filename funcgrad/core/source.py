@@ -10,6 +10,7 @@ by the number of files, not of functions).
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import os
 import sys
@@ -38,6 +39,7 @@ _GLUE_FILES = ("functools.py", "contextlib.py")
 _GLUE_DIRS = (f"{os.sep}numpy{os.sep}", f"{os.sep}ml_dtypes{os.sep}")
 
 USER, PACKAGE, GLUE = 0, 1, 2
+WIDTH = 100  # of a code line that an error quotes
 _memo: dict[str, int] = {}
 
 
@@ -139,9 +141,21 @@ class Source:
         return lines[0]
 
     def quote(self) -> str:
-        """The place with its code line: "train.py:12 (loss): y = x @ w"."""
+        """The place with its code line: "train.py:12 (loss): y = x @ w". Of a long line, what lies around the place."""
         text = self.text()
+        if len(text) > WIDTH:
+            text = self._around(text)
         return f"{self}: {text}" if text else str(self)
+
+    def _around(self, text: str) -> str:
+        filename, line, _ = self._resolve()
+        whole = linecache.getline(filename, line)
+        first = 0
+        if self._code is not None:  # columns count bytes of the line as it stands in the file
+            _, _, column, _ = next(itertools.islice(self._code.co_positions(), self._lasti // 2, None))
+            column = len(whole.encode()[: column or 0].decode(errors="ignore")) - (len(whole) - len(whole.lstrip()))
+            first = max(0, min(column - WIDTH // 4, len(text) - WIDTH))
+        return ("..." if first else "") + text[first : first + WIDTH] + ("..." if first + WIDTH < len(text) else "")
 
     def __str__(self) -> str:
         filename, line, function = self._resolve()

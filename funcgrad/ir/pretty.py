@@ -13,6 +13,12 @@ from funcgrad.core import html
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 
 WIDTH = 100
+# How Python shows functions and objects that say nothing of themselves; where they lie differs from run to run.
+_ADDRESS = re.compile(r"<(?:function |bound method )?([^<>]*(?:<(?:locals|lambda)>[^<>]*)*?)(?: object)? at 0x[0-9a-f]+>")
+
+
+def _called(found: re.Match[str]) -> str:
+    return found.group(1).replace("<locals>.", "")
 
 
 def _names() -> Any:
@@ -49,7 +55,7 @@ class _Printer:
             return [f"{key}={value.name}"]
         if callable(value) and hasattr(value, "__name__"):
             return [f"{key}={value.__name__}"]
-        return [f"{key}={value}"]
+        return [f"{key}={_ADDRESS.sub(_called, str(value))}"]
 
     def eqn(self, e: Any) -> list[str]:
         ins = "".join(" " + self.atom(x) for x in e.inputs)

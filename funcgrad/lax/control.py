@@ -5,7 +5,7 @@ Functions of pytrees become Jaxprs, and the loop or branch becomes one operator 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray
 from funcgrad.core.config import config
-from funcgrad.core.errors import DtypeError, ShapeError, TreeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, FuncgradError, ShapeError, TreeError, UsageError, describe, message
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_map, tree_unflatten
 from funcgrad.core.tracebacks import api_boundary
 from funcgrad.ir.evaluate import evaluate
@@ -50,15 +50,41 @@ def _program(
     return closed_over(jaxpr), consts, flat.out_tree
 
 
-def _agree(
-    name: str, what: str, fun: Any, avals: list[ShapedArray], in_tree: PyTreeDef, jaxpr: Jaxpr, out_tree: PyTreeDef
-) -> list[ShapedArray]:
+class _Loop(NamedTuple):
+    """How errors of a loop call it: its name, the user's function, what is carried, the argument that it starts with, and how the
+    function is called. `place`: where the carry stands among counters that the user does not see."""
+
+    name: str
+    fun: Any
+    what: str
+    start: str
+    call: str
+    place: int | None = None
+
+    def seen(self, tree: PyTreeDef) -> PyTreeDef:
+        """The structure of the carry as the user knows it."""
+        return tree if self.place is None else tree.children()[self.place]
+
+    def changed(self, path: tuple, a: ShapedArray, out: ShapedArray) -> FuncgradError:
+        """The error of a leaf that came in as `a` and went out as `out`."""
+        at = keystr(path if self.place is None else path[1:])
+        came = f"{self.name}: {self.what} {at or 'itself'} came in as {a} and {function_name(self.fun)} returned {out}"
+        allowed = f"one shape and dtype for the whole loop; the function is called as {self.call}"
+        if a.shape != out.shape:
+            return ShapeError(message(came, allowed, f"start with an array of the final shape as {self.start}{at}"))
+        fix = f".astype({a.dtype.name!r}) on {at or 'what it returns'}{' of what it returns' if at else ''}, "
+        fix += f"or start with fnp.asarray({self.start}{at}, {out.dtype.name!r})"
+        return ShapeError(message(came, allowed, fix))
+
+
+def _agree(loop: _Loop, avals: list[ShapedArray], in_tree: PyTreeDef, jaxpr: Jaxpr, out_tree: PyTreeDef) -> list[ShapedArray]:
     """The carry's avals after weak starts took the type of the step's result; an error names the leaf that changed."""
     if out_tree != in_tree:
         raise TreeError(
             message(
-                f"{name}: {function_name(fun)} got {what} with the structure {in_tree} and returned {out_tree}",
-                "the same structure in and out",
+                f"{loop.name}: {function_name(loop.fun)} got {loop.what} with the structure {loop.seen(in_tree)} and returned "
+                f"{loop.seen(out_tree)}",
+                f"the same structure in and out; the function is called as {loop.call}",
                 "return the carry as it came in",
             )
         )
@@ -70,17 +96,7 @@ def _agree(
         if a.shape == out.shape and up == out.dtype:
             settled.append(out if a.weak_type and (up != a.dtype or not out.weak_type) else a)
             continue
-        at = keystr(path) or "itself"
-        fix = "start with an array of the final shape"
-        if a.shape == out.shape:
-            fix = f"return y.astype('{a.dtype.name}'), or start with x.astype('{out.dtype.name}')"
-        raise ShapeError(
-            message(
-                f"{name}: {what} {at} came in as {a} and {function_name(fun)} returned {out}",
-                "one shape and dtype for the whole loop",
-                fix,
-            )
-        )
+        raise loop.changed(path, a, out)
     return settled
 
 
@@ -89,13 +105,13 @@ def _as(x: Any, aval: ShapedArray) -> Any:
 
 
 def _settle(
-    name: str, what: str, fun: Any, values: list[Any], in_tree: PyTreeDef, trace: Callable[[list[ShapedArray]], Any]
+    loop: _Loop, values: list[Any], in_tree: PyTreeDef, trace: Callable[[list[ShapedArray]], Any]
 ) -> tuple[Any, list[Any]]:
     """Trace a step for this carry, again where a weak start has to take the type of the step's result."""
     avals = [x.aval for x in values]
     while True:  # types only go up: it ends
         jaxpr, consts, out_tree = trace(avals)
-        settled = _agree(name, what, fun, avals, in_tree, jaxpr, out_tree)
+        settled = _agree(loop, avals, in_tree, jaxpr, out_tree)
         if settled == avals:
             break
         avals = settled
@@ -135,6 +151,14 @@ def scan(
     (6.0, [0.0, 0.0, 2.0, 9.0])
     """
     check_callable("scan", f)
+    loop = _Loop("scan", f, "the carry", "init", "f(carry, x) and returns (carry, y)")
+    return _scan(loop, f, init, xs, length, reverse, unroll, checkpoint, progress)
+
+
+def _scan(
+    loop: _Loop, f: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: Any = False, unroll: Any = 1,
+    checkpoint: Any = None, progress: Any = False,
+) -> tuple[Any, Any]:  # fmt: skip
     x_leaves, x_tree = tree_flatten(xs)
     x_values = as_values("scan xs", x_leaves, xs)
     n = _length(xs, x_values, length)
@@ -165,7 +189,7 @@ def scan(
         jaxpr, consts, _ = _program("scan", step, pair_tree, [*avals, *[unmapped(x.aval) for x in x_values]])
         return jaxpr, consts, trees[0]
 
-    (jaxpr, consts), values = _settle("scan", "the carry", f, values, in_tree, trace)
+    (jaxpr, consts), values = _settle(loop, values, in_tree, trace)
     way = reported(progress, checkpointed(checkpoint, unrolled(steps)))
     outs = way(Steps(jaxpr, consts, values, x_values, n, reverse))
     return tree_unflatten(trees[0], outs[: len(values)]), tree_unflatten(trees[1], outs[len(values) :])
@@ -254,7 +278,8 @@ def while_loop(
     check_callable("while_loop", body_fun)
     slots = None if checkpoint is None else _at_least("checkpoint", checkpoint, 1)
     if max_steps is None:
-        return _while("while_loop", cond_fun, body_fun, init_val, Way(slots=slots))
+        loop = _Loop("while_loop", body_fun, "the value", "init_val", "body_fun(val)")
+        return _while(loop, cond_fun, body_fun, init_val, Way(slots=slots))
     bound = _at_least("max_steps", max_steps, 0)
     return while_loop_bounded(cond_fun, body_fun, init_val, bound, slots)[0]
 
@@ -270,7 +295,7 @@ def while_loop_bounded(
 ) -> Any:
     """(last val, steps taken): the loop stops when the condition fails or after `bound` steps."""
     return _while(
-        "while_loop",
+        _Loop("while_loop", body_fun, "the value", "init_val", "body_fun(val)", 0),
         lambda pair: fnp.logical_and(cond_fun(pair[0]), pair[1] < bound),
         lambda pair: (body_fun(pair[0]), pair[1] + 1),
         (init_val, np.int64(0)),
@@ -278,7 +303,8 @@ def while_loop_bounded(
     )
 
 
-def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, way: Way) -> Any:
+def _while(loop: _Loop, cond_fun: Any, body_fun: Any, init_val: Any, way: Way) -> Any:
+    name = loop.name
     leaves, in_tree = tree_flatten(init_val)
     values = as_values(f"{name} init_val", leaves, init_val)
     if config.disable_jit and not any(isinstance(x, Tracer) for x in values):
@@ -287,9 +313,7 @@ def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, way: Way) -> 
             val = body_fun(val)
         return val
     one_tree = tree_flatten((init_val,))[1]
-    (body, body_consts), values = _settle(
-        name, "the value", body_fun, values, in_tree, lambda avals: _program(name, body_fun, one_tree, avals)
-    )
+    (body, body_consts), values = _settle(loop, values, in_tree, lambda avals: _program(name, body_fun, one_tree, avals))
     test, test_consts, test_tree = _program(name, cond_fun, one_tree, [x.aval for x in values])
     _check_predicate(name, cond_fun, test.out_avals, test_tree)
     outs = while_op(
@@ -302,11 +326,12 @@ def _while(name: str, cond_fun: Any, body_fun: Any, init_val: Any, way: Way) -> 
 def _check_predicate(name: str, fun: Any, avals: list[ShapedArray], tree: PyTreeDef) -> None:
     if len(avals) != 1 or avals[0].shape != () or avals[0].dtype != dt.bool_:
         got = avals[0] if len(avals) == 1 else tree
-        raise ShapeError(
+        scalar = len(avals) == 1 and avals[0].shape == ()
+        raise (DtypeError if scalar else ShapeError)(
             message(
                 f"{name}: the condition {function_name(fun)} returned {got}",
                 "a scalar bool",
-                "reduce it with .any() or .all(), or compare",
+                "compare it, for example with != 0" if scalar else "reduce it with .any() or .all(), or compare",
             )
         )
 
@@ -331,9 +356,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     bounds = [operand_as_value(x, "lax.fori_loop", arg) for x, arg in ((lower, "lower"), (upper, "upper"))]
     for x, what in zip(bounds, ("lower", "upper"), strict=True):
         if x.aval.shape != () or x.aval.dtype not in dt.INTEGERS:
-            raise ShapeError(
+            raise (DtypeError if x.aval.shape == () else ShapeError)(
                 message(f"fori_loop: got {x.aval} for {what}", "integer scalars", "convert it with int(...) or .astype('int64')")
             )
+    loop = _Loop("fori_loop", body_fun, "the value", "init_val", "body_fun(i, val)")
     strong = [b.aval.dtype for b in bounds if not b.aval.weak_type]
     dtype = strong[0] if strong else dt.int64
     known = [x.concrete() for x in bounds]
@@ -343,17 +369,16 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         if last - first > LISTED:
             counting = lambda c, _: ((c[0] + 1, body_fun(*c)), None)
             start = fnp.asarray(first, dtype)
-            return scan(counting, (start, init_val), None, length=last - first, unroll=unroll)[0][1]
+            return _scan(loop._replace(place=1), counting, (start, init_val), None, last - first, unroll=unroll)[0][1]
         index = from_numpy(np.arange(first, max(first, last), dtype=dtype))
-        return scan(lambda val, i: (body_fun(i, val), None), init_val, index, unroll=unroll)[0]
+        return _scan(loop, lambda val, i: (body_fun(i, val), None), init_val, index, None, unroll=unroll)[0]
     if unroll not in (None, 1, False):
         raise UsageError(
             message(f"fori_loop: got unroll={unroll} with traced bounds", "static bounds, to unroll", "leave unroll= out")
         )
     start, end = (fnp.asarray(b, dtype) for b in bounds)
-    return _while(
-        "fori_loop", lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])), (start, end, init_val), Way()
-    )[2]
+    step = lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2]))
+    return _while(loop._replace(place=2), lambda c: c[0] < c[1], step, (start, end, init_val), Way())[2]
 
 
 @api_boundary
@@ -422,7 +447,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, *
     operands = _operand("switch", operands, kwargs)
     value = _scalar("switch", index, "the index", "an integer, or an integer array without axes")
     if value.aval.shape != () or value.aval.dtype not in dt.INTEGERS:
-        raise ShapeError(
+        raise (DtypeError if value.aval.shape == () else ShapeError)(
             message(f"switch: got an index of {value.aval}", "an integer scalar", "convert it with .astype('int32')")
         )
     clamped = fnp.clip(value, 0, len(branches) - 1)

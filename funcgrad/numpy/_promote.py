@@ -55,7 +55,7 @@ def operand(x: Any, name: str, arg: str) -> Any:
             f"{title(name)}: got {_kind(x)} for {arg}",
             "arrays (of funcgrad or NumPy) and scalars; sequences are not converted silently, because that is slow "
             "inside a trace",
-            f"{title(name)}(fnp.asarray({arg}), ...)" if _convertible(x) else f"check what {arg} is",
+            f"fnp.asarray({arg}) in its place" if _convertible(x) else f"check what {arg} is",
         )
     )
 

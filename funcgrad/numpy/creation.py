@@ -4,6 +4,7 @@ Without a dtype, what is created from Python numbers is float32 / int64 / comple
 float); data that is NumPy's keeps its dtype.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -137,10 +138,25 @@ def _to_ndarray(x: Any, name: str, kind: str = "") -> np.ndarray:
             message(
                 f"fnp.{name}: got an object that NumPy cannot read as numbers ({kind or x.__class__.__name__})",
                 "numbers, nested lists of them, arrays",
-                "np.asarray(x, dtype=float) first",
+                _way_to_numbers(x, data),
             )
         )
     return data
+
+
+def _way_to_numbers(x: Any, data: np.ndarray) -> str:
+    """What to type for data that are no numbers."""
+    if data.dtype.kind in "mM":
+        return "np.asarray(x).astype('int64'), or .astype('float64'): counts of its unit"
+    if isinstance(data.item() if data.ndim == 0 else None, Mapping):
+        return "list(x.values()), or the dict itself where a tree of arrays is taken"
+    try:
+        np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    else:
+        return "np.asarray(x, dtype=float) first"
+    return "np.unique(x, return_inverse=True)[1]: numbers for texts" if data.dtype.kind in "SU" else "check the elements"
 
 
 def array(

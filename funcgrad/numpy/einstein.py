@@ -55,8 +55,8 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
         raise UsageError(
             message(
                 f"fnp.einsum: got {subscripts!r} for shapes {[x.shape for x in xs]}: {error}",
-                "one group of letters an operand",
-                "'ij,jk->ik'",
+                "one group of letters an operand, and letters of them, each once, after ->",
+                _readable(subscripts, [x.ndim for x in xs]),
             )
         ) from None
     letters = inputs.split(",")
@@ -78,10 +78,20 @@ def _parse(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str, 
                     message(
                         f"fnp.einsum: got extents {sizes[letter]} and {n} for {letter!r} in {subscripts!r}",
                         "one extent a letter",
-                        "print the shapes of the operands",
+                        f"another letter for one of them; the shapes are {', '.join(str(x.shape) for x in xs)}",
                     )
                 )
     return letters, output, xs
+
+
+def _readable(subscripts: str, ranks: list[int]) -> str:
+    """Subscripts that fit operands of these ranks: those given, where only their output is wrong."""
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    if arrow and [len(group) for group in inputs.split(",")] == ranks and inputs.replace(",", "").isalpha():
+        return repr(f"{inputs}->{''.join(dict.fromkeys(letter for letter in output if letter in set(inputs) - {','}))}")
+    letters = iter("ijklmnopqrstuvwxyzabcdefgh" * (1 + sum(ranks) // 26))
+    groups = ["".join([next(letters) for _ in range(n)]) for n in ranks]
+    return f"{','.join(groups)!r}, with the same letter for axes that go together"
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, str]:

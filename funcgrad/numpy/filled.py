@@ -41,9 +41,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     """
     check_device("full", device)
     new = shape_of(shape, "full")
+    kind = None if dtype is None else _kind("full", dtype, f"{(*new, fill_value)}, {dtype}")
     value = operand(fill_value, "full", "fill_value") if not isinstance(fill_value, (list, tuple)) else asarray(fill_value)
     if isinstance(value, Value):
-        value = value if dtype is None else cast(value, dt.canonical(dtype))
+        value = value if kind is None else cast(value, kind)
         if len(value.shape) > len(new) or any([n not in (1, m) for n, m in zip(value.shape[::-1], new[::-1])]):
             raise ShapeError(
                 message(
@@ -53,8 +54,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
                 )
             )
         return broadcast_value(value, new)
-    target = result_aval(value).dtype if dtype is None else dt.canonical(dtype)
+    target = result_aval(value).dtype if kind is None else kind
     return fill(new, _scalar_in(value, target))
+
+
+def _kind(name: str, dtype: Any, meant: str) -> np.dtype:
+    """The dtype asked for. Where an extent came in its place, the shape was given as several arguments."""
+    if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool) and 0 <= dtype < 2**63:
+        came = f"fnp.{name}: {dtype} is not a dtype"
+        raise TypeError(message(came, "a shape as one argument, a tuple", f"fnp.{name}({meant})"))
+    return dt.canonical(dtype)
 
 
 def _scalar_in(value: Any, dtype: np.dtype) -> Any:
@@ -63,7 +72,8 @@ def _scalar_in(value: Any, dtype: np.dtype) -> Any:
 
 def _filled(name: str, shape: Any, dtype: Any, device: Any, number: int) -> Any:
     check_device(name, device)
-    return fill(shape_of(shape, name), cast(number, dt.default_float() if dtype is None else dt.canonical(dtype)))
+    new = shape_of(shape, name)
+    return fill(new, cast(number, dt.default_float() if dtype is None else _kind(name, dtype, str((*new, dtype)))))
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:

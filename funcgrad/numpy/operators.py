@@ -47,9 +47,7 @@ def _binary(f: Callable[..., Any], name: str, reflected: bool) -> Callable[..., 
 
 
 def _foreign(name: str, self: Value, other: Any) -> Any:
-    if isinstance(other, (list, tuple, range)):
-        if name in ("==", "!="):
-            return NotImplemented
+    if isinstance(other, (list, tuple, range)):  # Python's own answer to == would be a silent False
         raise TypeError(
             message(
                 f"{name}: got {self.aval.str_short()} and a {type(other).__name__}",
@@ -245,11 +243,14 @@ def _delitem(self: Value, index: Any) -> None:
 
 
 def _hash(self: Value) -> int:
+    traced = concrete(self) is None
     raise TypeError(
         message(
-            f"an array {describe(self)} cannot be hashed (as a dict key, in a set)",
-            "hashable keys",
-            "x.tobytes(), or tuple(x.tolist())",
+            f"{'a traced value' if traced else 'an array'} {describe(self)} cannot be hashed (as a dict key, in a set)",
+            "keys that are known while tracing: it has no numbers yet" if traced else "hashable keys",
+            "a name or a number in its place, or jit(f, static_argnums=...) where it is an argument that takes few values"
+            if traced
+            else "x.tobytes(), or tuple(x.tolist())",
         )
     )
 

@@ -18,6 +18,9 @@ class Said:
     def __init__(self, said: str):
         self.said = said
 
+    def __repr__(self) -> str:
+        return repr(self.said)
+
     def text(self, arrays: Sequence[np.ndarray]) -> str:
         """The text."""
         return self.said

@@ -32,6 +32,9 @@ class Fixed:
     def __init__(self, words: str, line: source.Source):
         self.words, self.line = words, line
 
+    def __repr__(self) -> str:
+        return f"{self.line}: {self.words!r}"
+
     def text(self, arrays: Sequence[np.ndarray]) -> str:
         return _at(self.words, self.line)
 

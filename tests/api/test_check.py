@@ -1,5 +1,8 @@
 """fg.check: an ordinary exception from inside compiled code, with the user's line and the failing examples."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 
@@ -155,3 +158,20 @@ def test_checks_come_in_the_programs_order(capsys):
         with pytest.raises(CheckError, match="first"):
             g(-9.0)
         assert capsys.readouterr().out == "before\n"
+
+
+def test_programs_show_the_line_and_no_address():
+    rule = fg.custom_jvp(fnp.sin)
+    rule.defjvp(lambda p, t: (rule(*p), t[0]))
+
+    @fg.jit
+    def f(x):
+        fg.check(x > 0, "got {x}", x=x)  # shown
+        fg.debug.print("x is {}", x)
+        return rule(fg.pure_callback(np.sort, fg.ShapeDtypeStruct(x.shape, x.dtype), x))
+
+    line = inspect.getsourcelines(f.__wrapped__)
+    number = line[1] + next(i for i, text in enumerate(line[0]) if "# shown" in text)
+    for text in (str(fg.explain(f)(np.ones(3))), str(fg.make_jaxpr(f)(np.ones(3)))):
+        assert re.search(rf"site=test_check\.py:{number} \(.*f\): 'got {{x}}'", text), text
+        assert "fun='x is {}'" in text and "fun=sort" in text and "0x" not in text, text

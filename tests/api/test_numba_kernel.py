@@ -506,3 +506,8 @@ def test_kernels_travel():
         program = fg.make_jaxpr(lambda x: kernel(x, 0.5))(X)
         assert len(pickle.loads(by.dumps(program)).eqns) == 1
     assert copy.deepcopy(kernel) is kernel
+
+
+def test_a_list_is_named_by_its_parameter():
+    with pytest.raises(TypeError, match=r"(?s)fg\.numba_kernel\(bump\): got list for s\..*Try: fnp\.asarray\(s\) in its place"):
+        kernel(X, [0.5])

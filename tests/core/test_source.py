@@ -1,6 +1,7 @@
 """Places in the user's program, and tracebacks without the package's frames."""
 
 import contextlib
+import linecache
 import os
 import pickle
 import subprocess
@@ -156,3 +157,21 @@ def test_what_the_interpreter_prints(tmp_path):
         out = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True)
         assert "script.py" in out.stderr and "ZeroDivisionError" in out.stderr
         assert ("pytree.py" in out.stderr) == shown
+
+
+def test_long_lines_are_cut_around_the_place():
+    text = f"{'(1, ' * 60}source.current(){')' * 60}\n"
+    code = compile("\n    # a comment\nfound = " + text, "long.py", "exec")
+    linecache.cache["long.py"] = (0, None, ["\n", "    # a comment\n", "found = " + text], "long.py")
+    space = {"source": source}
+    exec(code, space)
+    found = space["found"]
+    while isinstance(found, tuple):
+        found = found[1]
+    quoted = found.quote().removeprefix("long.py:3: ")
+    assert quoted.startswith("...") and "(1, source.current()" in quoted and quoted.endswith(")))...")
+    assert len(quoted) == source.WIDTH + 6
+    # What came out of a pickle knows its line only.
+    assert pickle.loads(pickle.dumps(found)).quote() == f"long.py:3: {('found = ' + text)[: source.WIDTH]}..."
+    linecache.cache["short.py"] = (0, None, ["x = 1\n"], "short.py")
+    assert source.Source("short.py", 1, "f").quote() == "short.py:1 (f): x = 1"

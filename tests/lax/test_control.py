@@ -97,7 +97,7 @@ def test_scan_stores_no_more_than_it_must():
 def test_errors_name_the_leaf():
     with pytest.raises(TypeError, match=r"(?s)the carry \['b'\] came in as f64\[2\].*returned f64\[1,2\].*final shape"):
         lax.scan(lambda c, x: ({"b": c["b"][None]}, None), {"b": np.ones(2)}, np.ones(3))
-    with pytest.raises(TypeError, match=r"(?s)came in as i32\[\].*f32\[\].*astype\('float32'\)"):
+    with pytest.raises(TypeError, match=r"(?s)came in as i32\[\].*f32\[\].*fnp.asarray\(init_val, 'float32'\)"):
         lax.while_loop(lambda v: v < 3, lambda v: v * np.float32(2), np.int32(1))
     with pytest.raises(TypeError, match="pair"):
         lax.scan(lambda c, x: c, 0.0, np.ones(3))
@@ -366,3 +366,39 @@ def test_updates_at_traced_places_in_short_loops(n, m):
         np.add.at(row, places, more)
     found = fg.jit(lambda j, x, y: lax.map(lambda s: (s[1] * 2).at[s[0]].add(s[2]), (j, x, y)))(j, x, y)
     np.testing.assert_allclose(found, want)
+
+
+def test_errors_of_fori_loop_speak_of_fori_loop():
+    x = np.ones(3, np.float32)
+    swapped = lambda s, i: s
+    for bounds in ((0, 3), (0, 1 << 17)):
+        with pytest.raises(
+            TypeError, match=r"(?s)fori_loop: the value itself came in as f32\[3\].*called as body_fun\(i, val\)"
+        ) as info:
+            lax.fori_loop(*bounds, swapped, x)
+        assert "scan" not in str(info.value)
+    with pytest.raises(TypeError, match=r"fori_loop: the value itself came in as f32\[3\] and <lambda> returned i64\[\]"):
+        fg.jit(lambda n: lax.fori_loop(0, n, swapped, x))(3)
+    with pytest.raises(TypeError, match=r"fori_loop: the value \['a'\] .*(?s:.)*fnp.asarray\(init_val\['a'\], 'float64'\)"):
+        fg.jit(lambda n: lax.fori_loop(0, n, lambda i, s: {"a": s["a"] * np.float64(2)}, {"a": x}))(3)
+    with pytest.raises(
+        ValueError, match=r"(?s)got the value with the structure PyTreeDef\(\*\) and returned PyTreeDef\(\(\*, \*\)\)"
+    ):
+        fg.jit(lambda n: lax.fori_loop(0, n, lambda i, s: (s, s), x))(3)
+
+
+def test_a_wrong_dtype_is_no_wrong_shape():
+    for call in (
+        lambda: lax.fori_loop(0, 3.0, lambda i, s: s, 0),
+        lambda: lax.while_loop(lambda s: s, lambda s: s, 3.0),
+        lambda: lax.switch(1.0, [lambda: 1, lambda: 2]),
+    ):
+        with pytest.raises(fg.errors.DtypeError):
+            call()
+    for call in (
+        lambda: lax.fori_loop(0, np.ones(2, int), lambda i, s: s, 0),
+        lambda: lax.while_loop(lambda s: s > 2, lambda s: s, np.ones(3)),
+        lambda: lax.switch(np.ones(2, int), [lambda: 1, lambda: 2]),
+    ):
+        with pytest.raises(fg.errors.ShapeError):
+            call()

@@ -142,7 +142,7 @@ def test_argsort_and_sort_methods():
 
 DISPATCH = """np.sin(x) np.add(x,1) np.add(1.0,x) np.sum(x,axis=0) np.mean(x) np.where(x>0,x,0.0) np.concatenate([x,x]) np.stack([x,X]) np.matmul(x,x.T) np.einsum('ij,kj->ik',x,x) np.reshape(x,(3,2)) np.transpose(x) np.max(x,axis=1)
 np.tanh(x) np.clip(x,0,1) np.exp(x) np.maximum(x,0) np.argmax(x) np.cumsum(x,axis=1) np.linalg.norm(x) np.dot(x,x.T) np.sqrt(abs(x)) np.zeros_like(x) np.std(x,axis=0,keepdims=True) np.add.reduce(x) np.multiply.outer(x[0],x[1]) np.add.accumulate(x,1)
-np.add.reduce(x,axis=None) np.isnan(x) np.allclose(x,x) np.squeeze(x) np.expand_dims(x,0) np.broadcast_to(x,(2,2,3)) np.median(x) np.diff(x) np.square(x) np.power(x,2) np.trace(x) np.roll(x,1) np.take(x,np.array([0,1])) np.pad(x,1)""".split()
+np.add.reduce(x,axis=None) np.isnan(x) np.squeeze(x) np.expand_dims(x,0) np.broadcast_to(x,(2,2,3)) np.median(x) np.diff(x) np.square(x) np.power(x,2) np.trace(x) np.roll(x,1) np.take(x,np.array([0,1])) np.pad(x,1)""".split()
 
 
 @pytest.mark.parametrize("call", DISPATCH)
@@ -277,8 +277,63 @@ def test_usual_slips():
     x = fnp.ones(3)
     with pytest.raises(TypeError, match=r"fnp\.concatenate\(\[x, y\]\)"):
         fnp.concatenate(x, x)
-    with pytest.raises(TypeError, match=r"fnp\.zeros\(\(2, 3\)\)"):
-        fnp.ones(2, 3)
+    for call, fix in (
+        ("fnp.ones(2, 3)", "fnp.ones((2, 3))"),
+        ("fnp.zeros((2, 3), 4)", "fnp.zeros((2, 3, 4))"),
+        ("fnp.full(3, 4, 5)", "fnp.full((3, 4), 5)"),
+        ("fnp.array(['a'])", "np.unique(x, return_inverse=True)[1]"),
+        ("fnp.array(['1.5'])", "np.asarray(x, dtype=float)"),
+        ("fnp.array([np.datetime64('2020-01-01')])", "np.asarray(x).astype('int64')"),
+        ("fnp.array({'a': 1.0})", "list(x.values())"),
+        ("fnp.einsum('ij->k', fnp.ones((2, 3)))", "'ij->'"),
+        ("fnp.einsum('ij->iij', fnp.ones((2, 3)))", "'ij->ij'"),
+        ("fnp.einsum('ij,jk->ik', fnp.ones((2, 3)))", "'ij',"),
+        ("np.add(x, x, out=x)", "x = np.add(...)"),
+        ("np.copyto(x, 1)", "x = fnp.full_like(x, v)"),
+        ("np.putmask(x, x > 1, 1)", "x = fnp.where(mask, v, x)"),
+        ("fnp.add([1], x)", "fnp.asarray(x1) in its place"),
+    ):
+        with pytest.raises(TypeError) as info:
+            eval(call, {"fnp": fnp, "np": np, "x": x})
+        assert f"Try: {fix}" in str(info.value), info.value
+    with pytest.raises(TypeError, match=r"got out=f32\[3\]\."):
+        np.add(x, x, out=x)
+
+
+@pytest.mark.parametrize("other", [[0, 1, 2], (0, 1, 2), range(3)])
+@pytest.mark.parametrize("sign", ["==", "!=", "<", "+", "@"])
+def test_sequences_are_not_operands(sign, other):
+    x = fnp.arange(3)
+    for run in (eval, lambda text, names: fg.jit(lambda x: eval(text, {**names, "x": x}))(x)):
+        for text in (f"x {sign} other", f"other {sign} x"):
+            with pytest.raises(TypeError, match=rf"Try: x [{sign}>=]+ fnp\.asarray") as info:
+                run(text, {"x": x, "other": other})
+            assert type(other).__name__ in str(info.value)
+    assert (x == fnp.asarray(other)).all() and np.equal(x, other).all()
+
+
+@pytest.mark.parametrize("other", [None, "012", object(), {}])
+def test_other_objects_are_unequal(other):
+    x = fnp.arange(3)
+    assert (x == other) is False and (x != other) is True and (other == x) is False
+
+
+def test_traced_values_are_no_keys():
+    x = fnp.ones(3)
+    for use in (lambda x: {x: 1}, lambda x: {x}):
+        with pytest.raises(TypeError, match=r"(?s)a traced value f32\[3\] cannot be hashed.*Try: a name or a number"):
+            fg.jit(use)(x)
+        with pytest.raises(TypeError, match=r"(?s)cannot be hashed.*Try: x.tobytes\(\), or tuple\(x.tolist\(\)\)"):
+            fg.grad(use)(x)
+
+
+@pytest.mark.parametrize("f", [np.allclose, np.array_equal, np.array_equiv])
+def test_truths_by_numpys_name_are_bools(f):
+    x = fnp.asarray(X)
+    assert f(x, X) is True and f(X, x + 1) is False
+    assert fg.grad(lambda x: x.sum() if f(x, X) is True else None)(x).tolist() == np.ones_like(X).tolist()
+    traced = fg.jit(lambda x: f(x, X))(x)
+    assert isinstance(traced, fg.Array) and bool(traced)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])

@@ -144,6 +144,7 @@ def test_a_minimum_is_a_differentiable_function_of_its_arguments():
 
 WRONG = [
     (lambda: minimize(himmelblau, np.ones(2), method="Newton"), "'BFGS', 'L-BFGS'"),
+    (lambda: minimize(himmelblau, np.ones(2), method="L-BFGS-B"), "Try: method='L-BFGS'; SciPy's minimize"),
     (lambda: minimize(himmelblau, np.ones(2), method="BFGS", options={"disp": True}), "options disp"),
     (lambda: minimize(himmelblau, np.ones((2, 1)), method="BFGS"), "a vector"),
     (lambda: minimize(lambda x: x, np.ones(2), method="BFGS"), "a real scalar"),

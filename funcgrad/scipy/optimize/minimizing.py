@@ -55,7 +55,9 @@ def _options(method: Any, tol: Any, options: Any) -> dict[str, Any]:
     """The options of a method, with its defaults."""
     known = _METHODS.get(method.lower()) if isinstance(method, str) else None
     if known is None:
-        raise UsageError(message(f"{NAME}: got method={method!r}", "'BFGS', 'L-BFGS'", "method='BFGS'"))
+        near = "L-BFGS" if str(method).lower().startswith("l") else "BFGS"
+        scipys = "; SciPy's minimize has other methods, and takes gradients from here: jac=fg.jit(fg.grad(fun))"
+        raise UsageError(message(f"{NAME}: got method={method!r}", "'BFGS', 'L-BFGS'", f"method={near!r}{scipys}"))
     if not isinstance(options, (Mapping, type(None))):
         raise UsageError(message(f"{NAME}: got {describe(options)} for options", "a dict, or None", "options={'maxiter': 100}"))
     if tol is not None and (getattr(operand(tol, NAME, "tol"), "ndim", 0) or aval_of(tol).dtype in dt.COMPLEXES):
