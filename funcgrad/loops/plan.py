@@ -95,6 +95,7 @@ class Plan:
         self.last: dict[int, int] = {}  # node id -> the last step that touches it
         self.first: dict[int, int] = {}  # node id -> the first step that writes it
         self.owner: dict[int, list[int]] = {}  # arena offset -> [size, last step]
+        self.heirs: dict[int, int] = {}  # arena offset -> the step whose output took it over from an input
         self.arena = Arena()
         self.donated: list[tuple[int, int]] = []
         for t, item in enumerate(items):
@@ -183,8 +184,9 @@ class Plan:
         for x in self._overwritable(node):
             memory = self.memory[x.id]
             slot = self.owner.get(memory.offset) if memory.kind == "arena" else None
-            if slot is not None and slot[1] == t:
-                slot[1] = self.last[node.id]
+            # one heir only: an output that nothing reads after this kernel, whose later passes may, leaves slot[1] at t
+            if slot is not None and slot[1] == t and self.heirs.get(memory.offset) != t:
+                slot[1], self.heirs[memory.offset] = self.last[node.id], t
                 self.memory[node.id] = memory
                 return
         offset = self.arena.take(size) if size else 0
