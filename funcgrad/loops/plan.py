@@ -111,10 +111,14 @@ class Plan:
                 self.memory[node.id] = Memory("arena", 0)  # nobody writes it, but a fold over nothing reads it
             if node.output is not None:
                 self.memory[node.id] = Memory("output", node.output)
-        for item in reversed(items):
-            if item.work.__class__ is Node and item.work.kind == "fence":  # type: ignore[union-attr]  # one memory
-                (x,) = item.reads
-                self.last[x.id] = max(self.last[x.id], self.last[item.writes[0].id])
+        fences = [item for item in items if item.work.__class__ is Node and item.work.kind == "fence"]  # type: ignore[union-attr]
+        self.names: dict[int, int] = {}  # fence's id -> the id of the node whose memory it is another name of
+        for item in fences:
+            (x,) = item.reads
+            self.names[item.writes[0].id] = self.names.get(x.id, x.id)
+        for item in reversed(fences):
+            (x,) = item.reads
+            self.last[x.id] = max(self.last[x.id], self.last[item.writes[0].id])
         self._donate(set(donated)) if pairs is None else self._pair(pairs)
 
     def _pair(self, pairs: Pairs) -> None:
@@ -160,7 +164,7 @@ class Plan:
         found = []
         if isinstance(kernel, Control):
             for out, x in kernel.inplace:
-                if out is node and item.reads.count(x) == 1 and self.last[x.id] == t:
+                if out is node and self._reads(item, x) == 1 and self.last[x.id] == t:
                     found.append(x)
             return found
         if not isinstance(kernel, Kernel):
@@ -170,9 +174,14 @@ class Plan:
             other, other_offset, _ = kernel.operands[x]
             if n is not node or offset or other_offset or _bytes(other) != _bytes(node) or other.size != node.size:
                 continue
-            if item.reads.count(other) == 1 and item.writes.count(node) == 1 and self.last[other.id] == t:
+            if self._reads(item, other) == 1 and item.writes.count(node) == 1 and self.last[other.id] == t:
                 found.append(other)
         return found
+
+    def _reads(self, item: Item, x: Node) -> int:
+        """How many operands of a step are read from the memory of `x`, under whatever name."""
+        memory = self.names.get(x.id, x.id)
+        return sum([self.names.get(n.id, n.id) == memory for n in item.reads])
 
     # --- the arena -----------------------------------------------------------------------------------------
 

@@ -102,3 +102,16 @@ def test_a_policy_that_is_no_function_is_told(policy):
 def test_names_of_policies_are_strings(kind):
     with pytest.raises(TypeError, match=r"(?s)got \['a'\] for a name.*Allowed: strings"):
         getattr(fg.checkpoint_policies, kind)(["a"])
+
+
+@pytest.mark.parametrize("view", [fnp.flip, fnp.transpose, lambda h: fnp.roll(h, 1, axis=1), lambda h: fnp.broadcast_to(h[:1], h.shape)])
+def test_what_a_checkpoint_recomputes_from_is_also_read_in_another_order(view):
+    """The operand of the recomputation and its use beside it share one memory: no kernel may write over it."""
+
+    def loss(x):
+        h = x @ x
+        return fnp.sum(checkpoint(fnp.tanh)(h) * view(h))
+
+    x = np.random.default_rng(0).normal(size=(4, 4))
+    np.testing.assert_allclose(fg.jit(fg.grad(loss))(x), fg.grad(loss)(x), rtol=1e-12)
+    np.testing.assert_allclose(fg.jit(fg.grad(loss), donate_argnums=0)(fnp.array(x)), fg.grad(loss)(x), rtol=1e-12)

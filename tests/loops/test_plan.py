@@ -17,9 +17,10 @@ from funcgrad.ops.contract import dot_general
 from funcgrad.ops.elementwise import add, exp, mul, neg, tanh
 from funcgrad.ops.gathering import scatter_add
 from funcgrad.ops.reduce import reduce_sum
-from funcgrad.ops.shape import broadcast_in_dim, reshape, transpose
+from funcgrad.ops.shape import broadcast_in_dim, reshape, rev, transpose
 from funcgrad.passes import simplify
 from funcgrad.trace.stage import stage
+from funcgrad.transforms.remat import barrier
 
 F64 = np.dtype(np.float64)
 
@@ -90,6 +91,21 @@ def test_one_output_of_a_kernel_overwrites_an_input_not_two(shape, later):
     (kernel,) = [s for s in program.steps if isinstance(s, KernelStep)]
     outs = [r for r, o in zip(kernel.refs, kernel.nest.operands, strict=True) if o.role == "out"]
     assert len(outs) == 3 and len(set(outs)) >= 2 and kernel.refs[0] in outs
+
+
+def test_memory_that_is_read_under_two_names_is_not_overwritten():
+    """A barrier's result is its operand's memory: a kernel that reads both may do so in different orders."""
+
+    def fun(x):
+        a = dot(x, x)
+        return [dot(add(rev(a, dimensions=(0,)), tanh(barrier(a, number=0))), x)]
+
+    (kernel,) = [s for s in compiled(fun, (4, 4)).steps if isinstance(s, KernelStep)]
+    x, y, out = kernel.refs
+    assert out not in (x, y)
+
+    program = compiled(lambda x: [add(rev(x, dimensions=(0,)), tanh(barrier(x, number=0)))], (4, 4), donated=(0,))
+    assert program.donated == ()
 
 
 def test_a_donated_input_becomes_the_output_that_overwrites_it():
