@@ -104,7 +104,9 @@ def test_names_of_policies_are_strings(kind):
         getattr(fg.checkpoint_policies, kind)(["a"])
 
 
-@pytest.mark.parametrize("view", [fnp.flip, fnp.transpose, lambda h: fnp.roll(h, 1, axis=1), lambda h: fnp.broadcast_to(h[:1], h.shape)])
+@pytest.mark.parametrize(
+    "view", [fnp.flip, fnp.transpose, lambda h: fnp.roll(h, 1, axis=1), lambda h: fnp.broadcast_to(h[:1], h.shape)]
+)
 def test_what_a_checkpoint_recomputes_from_is_also_read_in_another_order(view):
     """The operand of the recomputation and its use beside it share one memory: no kernel may write over it."""
 
