@@ -127,7 +127,7 @@ def _pads(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int],
 
 def _pairs(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int], strides: Sequence[int]) -> Any:
     many = (tuple, list, np.ndarray)
-    pairs = isinstance(padding, many) and all([isinstance(p, many) and np.shape(p) == (2,) for p in padding])
+    pairs = isinstance(padding, many) and all([isinstance(p, many) and getattr(p, "ndim", 1) == 1 and len(p) == 2 for p in padding])
     if not pairs and not isinstance(padding, str):
         raise UsageError(
             message(
