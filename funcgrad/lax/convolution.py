@@ -127,7 +127,8 @@ def _pads(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int],
 
 def _pairs(name: str, padding: Any, extents: Sequence[int], spans: Sequence[int], strides: Sequence[int]) -> Any:
     many = (tuple, list, np.ndarray)
-    pairs = isinstance(padding, many) and all([isinstance(p, many) and getattr(p, "ndim", 1) == 1 and len(p) == 2 for p in padding])
+    pair = lambda p: isinstance(p, many) and getattr(p, "ndim", 1) == 1 and len(p) == 2
+    pairs = isinstance(padding, many) and all(map(pair, padding))
     if not pairs and not isinstance(padding, str):
         raise UsageError(
             message(
