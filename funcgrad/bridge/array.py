@@ -19,6 +19,7 @@ from funcgrad.core import html
 from funcgrad.core.arguments import flag
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.errors import DeletedArrayError, DtypeError, UsageError, message
+from funcgrad.core.warn import astype
 from funcgrad.trace.value import Value
 
 
@@ -69,7 +70,7 @@ class Array(Value):
         if dtype is not None and dtype != view.dtype:
             if copy is False:
                 raise ValueError(f"an array of {dt.short_name(view.dtype)} cannot be seen as {dtype} without a copy")
-            return view.astype(dtype)
+            return astype(view, dtype)
         return view.copy() if copy else sealed(view)
 
     def __buffer__(self, flags: int) -> memoryview:

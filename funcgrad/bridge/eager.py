@@ -15,6 +15,7 @@ from funcgrad.bridge.runner import execute
 from funcgrad.core.aval import ShapedArray, check_size, literal_aval
 from funcgrad.core.config import config
 from funcgrad.core.errors import message, too_large
+from funcgrad.core.warn import asarray
 from funcgrad.ir.loop_rules import Call, Loop
 from funcgrad.ir.primitive import Primitive
 from funcgrad.trace.interpreter import Interpreter, Tracer, check_live, set_floor
@@ -44,7 +45,7 @@ class Evaluate(Interpreter):
                 aval = literal_aval(x)
                 avals.append(aval)
                 try:
-                    arrays.append(np.asarray(x, aval.dtype))
+                    arrays.append(asarray(x, aval.dtype))
                 except OverflowError:
                     raise too_large(x, aval.dtype) from None
         out_aval = prim.abstract(*avals, **params)

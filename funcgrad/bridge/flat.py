@@ -14,6 +14,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import flag
 from funcgrad.core.errors import DtypeError, UsageError, describe, message, too_large
 from funcgrad.core.pytree import PyTreeDef, keystr, tree_flatten, tree_leaves_with_path, tree_unflatten
+from funcgrad.core.warn import asarray
 from funcgrad.trace.value import Value
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -26,7 +27,7 @@ def as_value(x: Any) -> Any:
     t = x.__class__
     if t in _PYTHON_SCALARS:
         try:
-            return from_numpy(np.asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
+            return from_numpy(asarray(x, dt.scalar_dtype(t)), weak_type=t is not bool)
         except OverflowError:
             raise too_large(x, dt.scalar_dtype(t)) from None
     if isinstance(x, (np.ndarray, np.generic)):

@@ -4,7 +4,6 @@ In: a Jaxpr without constvars, and which inputs are donated. Out: a `Runner`, wh
 (the general road), and whose fields tell `fastcall` how to do the same in generated code.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +18,7 @@ from funcgrad.core.cache import weak_memo
 from funcgrad.core.config import config
 from funcgrad.core.errors import CompileError, message
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.warn import warn
 from funcgrad.ir.check import check
 from funcgrad.ir.effects import effectful
 from funcgrad.ir.evaluate import evaluate
@@ -221,10 +221,9 @@ def as_array(x: Any, aval: ShapedArray) -> Array:
 
 
 def _warn(what: str, error: Exception) -> None:
-    warnings.warn(
+    warn(
         f"{what}; it runs by NumPy instead, which is slow. Please report this. {type(error).__name__}: {error}",
         RuntimeWarning,
-        stacklevel=6,
     )
 
 

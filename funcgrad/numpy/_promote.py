@@ -6,7 +6,6 @@ programs read `mul b 2.0:f32[]` and stay small. This is the hot path of eager co
 one aval" and "a value and a Python scalar" are decided before anything is looped over.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.config import config
 from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.core.warn import scalar, warn
 from funcgrad.numpy._axes import title
 from funcgrad.ops.convert import convert_element_type, convert_numpy
 from funcgrad.ops.shape import broadcast_in_dim
@@ -119,7 +119,7 @@ def _literal(x: Any, dtype: np.dtype) -> Any:
     try:
         if dtype in dt.SMALL_INTEGERS:
             return _small(x, dtype)
-        return dtype.type(x)
+        return scalar(x, dtype)
     except OverflowError:
         info = dt.finfo(dtype) if dtype in dt.INEXACT else dt.iinfo(dtype)
         raise OverflowError(
@@ -236,7 +236,7 @@ def _check_ranks(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
         )
         if config.numpy_rank_promotion == "raise":
             raise ShapeError(text)
-        warnings.warn(text, stacklevel=4)
+        warn(text)
 
 
 def common_shape(name: str, xs: Sequence[Any]) -> list[Any]:

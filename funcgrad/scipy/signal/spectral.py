@@ -3,7 +3,6 @@
 Welch, "The use of fast Fourier transform for the estimation of power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
 """
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from funcgrad.core import dtypes as dt
 from funcgrad.core.arguments import among, flag
 from funcgrad.core.errors import ShapeError, UsageError, describe, message
 from funcgrad.core.lazy import LazyModule
+from funcgrad.core.warn import warn
 from funcgrad.numpy import fft as transforms
 from funcgrad.numpy._axes import MANY, axis_of, fitting, listed, static_int
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value, cast, common_inexact
@@ -83,7 +83,7 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, le
     if isinstance(window, (str, tuple)):
         size = 256 if nperseg is None else static_int(nperseg, f"x.{name}", "nperseg")
         if size > length:
-            warnings.warn(f"signal.{name}: got nperseg={size} for {length} points; it is nperseg={length} then", stacklevel=4)
+            warn(f"signal.{name}: got nperseg={size} for {length} points; it is nperseg={length} then")
             size = length
     else:
         if not isinstance(window, MANY) or getattr(window, "ndim", 1) == 0:
@@ -287,7 +287,7 @@ def stft(
         return nothing, nothing, nothing
     v = moveaxis(v, i, -1)
     if v.dtype in dt.COMPLEXES and return_onesided:
-        warnings.warn(f"signal.{name}: got a complex signal; its spectrum has two sides (return_onesided=False)", stacklevel=2)
+        warn(f"signal.{name}: got a complex signal; its spectrum has two sides (return_onesided=False)")
     one_sided = flag(return_onesided, "scipy.signal.stft", "return_onesided") and v.dtype not in dt.COMPLEXES
     s = _segments(name, window, nperseg, noverlap, nfft, v.shape[-1], width)
     none = [(0, 0)] * (v.ndim - 1)
@@ -357,9 +357,7 @@ def _warn_of_gaps(name: str, live: Any, boundary: bool) -> None:
     known = live.concrete() if hasattr(live, "concrete") else live
     if known is not None and not np.asarray(known).all():
         missing = "" if boundary else ", perhaps for want of boundaries"
-        warnings.warn(
-            f"signal.{name}: windows are 0 where they overlap; the signal is not determined there{missing}", stacklevel=3
-        )
+        warn(f"signal.{name}: windows are 0 where they overlap; the signal is not determined there{missing}")
 
 
 def _overlapped(x: Any, s: _Segments) -> Any:
