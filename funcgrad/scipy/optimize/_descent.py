@@ -11,6 +11,8 @@ from funcgrad.scipy.optimize._line_search import Evaluate, line_search
 
 __all__ = ["Limits", "Memory", "State", "dense", "descend", "limited"]
 
+IDLE = 20  # so many iterations without a lower value or gradient are wandering in rounding errors
+
 
 class Memory(NamedTuple):
     """What a method knows of curvature: `start`; `times(m, g)`, the inverse Hessian times g; `learn(m, s, y)`, after a step s
@@ -74,17 +76,22 @@ class Limits(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where a descent is. `again`: the memory was thrown away after a search that failed; `failed`: that did not help."""
+    """Where a descent is.
+
+    rise: of the value, in the last step, as its line search saw it; again: the memory was thrown away after a search that failed;
+    least: the least value and norm of a gradient so far; idle: iterations since one of them fell; failed: nothing helps."""
 
     x: Any
     value: Any
     gradient: Any
-    before: Any
+    rise: Any
     memory: Any
     nit: Any
     nfev: Any
     converged: Any
     again: Any
+    idle: Any
+    least: Any
     failed: Any
 
 
@@ -96,7 +103,7 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 def descend(evaluate: Evaluate, x: Any, memory: Memory, limits: Limits) -> State:
     """The descent from x."""
-    small = lambda g: fnp.linalg.norm(g, ord=limits.norm) <= limits.gtol if g.size else np.True_
+    size = lambda g: fnp.linalg.norm(g, ord=limits.norm) if g.size else fnp.zeros((), g.dtype)
 
     def go_on(s: State) -> Any:
         more = (s.nit < limits.maxiter) & (s.nfev < limits.maxfun)
@@ -110,9 +117,9 @@ def descend(evaluate: Evaluate, x: Any, memory: Memory, limits: Limits) -> State
         slope = fnp.where(down, slope, -fnp.sum(s.gradient * s.gradient))
         held = _choose(down, s.memory, memory.start)
         # The step for which a parabola would decrease as the last step did (Nocedal & Wright, 3.60), at most a whole one.
-        guess = 2.02 * (s.value - s.before) / slope
+        guess = 2.02 * s.rise / slope
         first = fnp.where((guess > 0) & (guess < 1), guess, fnp.ones_like(guess))
-        step, value, gradient, count = line_search(
+        step, rise, value, gradient, count = line_search(
             evaluate, s.x, s.value, s.gradient, p, slope, first, limits.line_search_maxiter
         )
         moved = step > 0
@@ -121,16 +128,23 @@ def descend(evaluate: Evaluate, x: Any, memory: Memory, limits: Limits) -> State
         learnt = memory.learn(held, fnp.where(curved, ds, fnp.ones_like(ds)), fnp.where(curved, dg, fnp.ones_like(dg)))
         kept = _choose(curved, learnt, held)
         kept = _choose(moved, kept, memory.start)
-        converged = small(gradient)
+        norm = size(gradient)
+        converged = norm <= limits.gtol
         if limits.ftol is not None:
-            size = fnp.maximum(fnp.maximum(fnp.abs(s.value), fnp.abs(value)), fnp.ones_like(value))
-            converged = converged | (moved & (s.value - value <= limits.ftol * size))
+            scale = fnp.maximum(fnp.maximum(fnp.abs(s.value), fnp.abs(value)), fnp.ones_like(value))
+            converged = converged | (moved & (-rise <= limits.ftol * scale))
+        idle = fnp.where((value < s.least[0]) | (norm < s.least[1]), np.int32(0), s.idle + 1)
+        least = fnp.minimum(value, s.least[0]), fnp.minimum(norm, s.least[1])
         return State(
-            fnp.where(moved, s.x + ds, s.x), value, gradient, s.value, kept, s.nit + 1, s.nfev + count, converged, ~moved,
-            ~moved & s.again,
+            fnp.where(moved, s.x + ds, s.x), value, gradient, rise, kept, s.nit + 1, s.nfev + count, converged, ~moved,
+            idle, least, (~moved & s.again) | (idle >= IDLE),
         )  # fmt: skip
 
     value, gradient = evaluate(x)
-    before = value + fnp.sqrt(fnp.sum(gradient * gradient)) / 2
-    start = State(x, value, gradient, before, memory.start, np.int64(0), np.int64(1), small(gradient), np.False_, np.False_)
+    rise = -fnp.sqrt(fnp.sum(gradient * gradient)) / 2  # the first step is 1 long
+    norm = size(gradient)
+    start = State(
+        x, value, gradient, rise, memory.start, np.int64(0), np.int64(1), norm <= limits.gtol, np.False_, np.int32(0),
+        (value, norm), np.False_,
+    )  # fmt: skip
     return while_loop(go_on, turn, start)
