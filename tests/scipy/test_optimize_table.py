@@ -84,7 +84,7 @@ NAMES = [f"{f.__name__}{len(x0)}" for f, x0 in PROBLEMS]
 
 
 def run(f, method, x, tol):
-    return minimize(f, x, method=method, options={"gtol": tol} | ({} if method == "BFGS" else {"ftol": 0.0}))
+    return minimize(f, x, method=method, tol=tol)
 
 
 @functools.cache
@@ -166,3 +166,10 @@ def test_rough_landscapes_only_go_down(method):
         out = fg.jit(fg.vmap(lambda x, f=f: minimize(lambda x: f(x[None])[0], x, method=method, tol=1e-2)))(starts)
         before, after = [np.asarray(f(np.asarray(x, np.float64))) for x in (starts, out.x)]
         assert (after <= before + 1e-3).all()
+
+
+def test_a_small_decrease_is_enough_only_where_no_gradient_is_asked_for():
+    start = np.array([-1.2, 1.0])
+    slope = lambda **how: float(np.abs(np.asarray(minimize(rosenbrock, start, method="L-BFGS", **how).jac)).max())
+    assert slope(tol=1e-10) <= 1e-10 < slope(tol=1e-10, options={"ftol": 1e-6})
+    assert slope(options={"gtol": 1e-10}) > 1e-10

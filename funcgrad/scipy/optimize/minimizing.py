@@ -68,7 +68,9 @@ def _options(method: Any, tol: Any, options: Any) -> dict[str, Any]:
         raise UsageError(
             message(f"{NAME}: got the options {', '.join(unknown)} for {method}", ", ".join(known), "options={'maxiter': 100}")
         )
-    return known | ({} if tol is None else {"gtol": tol}) | given
+    # Who names a gradient is not content with a small decrease.
+    asked = {} if tol is None else {"gtol": tol} | ({"ftol": 0.0} if "ftol" in known else {})
+    return known | asked | given
 
 
 @api_boundary
@@ -80,7 +82,8 @@ def minimize(
     fun: `fun(x, *args)` -> a real scalar, for a vector x. x0: where to start, a vector of real numbers; integers become the
     default float. args: a tuple of further arguments. method: "BFGS" (Nocedal & Wright, 2006, algorithm 6.1), or "L-BFGS"
     (algorithm 7.4, for many variables; also by JAX's name "l-bfgs-experimental-do-not-rely-on-this"), each with a line search for
-    the strong Wolfe conditions. tol: the gradient's norm that is small enough, as option gtol. Returns: an `OptimizeResults`.
+    the strong Wolfe conditions. tol: the gradient's norm that is small enough, as option gtol, with ftol 0. Returns: an
+    `OptimizeResults`.
 
     options, of BFGS: maxiter (200 for each variable), gtol (1e-5), norm (the order of the gradient's norm, inf),
     line_search_maxiter (evaluations of one line search, 10). Of L-BFGS: maxiter, gtol, norm, ftol (the relative decrease that is
