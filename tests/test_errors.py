@@ -8,6 +8,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad import lax
 
 
 def raised(f, *args):
@@ -105,3 +106,26 @@ def test_tracebacks_end_in_the_users_code(f):
     with pytest.raises(fg.errors.FuncgradError) as info:
         f()
     assert info.traceback[-1].path.name == "test_errors.py"
+
+
+def misfits(x, y):
+    return {
+        "add": lambda: x + y,  # add
+        "sum": lambda: fnp.sum(x, axis=3),  # sum
+        "method": lambda: x.mean(axis=-3),  # method
+        "concatenate": lambda: fnp.concatenate([x, y]),  # concatenate
+        "stack": lambda: fnp.stack([x, y]),  # stack
+        "reshape": lambda: x.reshape(5),  # reshape
+        "list": lambda: x == [1, 2],  # list
+        "argument": lambda: fnp.sin([1, 2]),  # argument
+        "lax": lambda: lax.add(x, y),  # lax
+        "numpy": lambda: np.where(x > 0, x, y),  # numpy
+    }
+
+
+@pytest.mark.parametrize("name", misfits(None, None))
+def test_what_does_not_fit_says_where(name):
+    x, y = fnp.ones((2, 3)), fnp.ones(4)
+    for f in (lambda x, y: misfits(x, y)[name](), fg.jit(lambda x, y: misfits(x, y)[name]())):
+        first = raised(f, x, y).split("\n")[0]
+        assert f"; at {line_of(misfits, '# ' + name)} (misfits.<lambda>): " in first and first.endswith(f"# {name}."), first

@@ -59,6 +59,17 @@ def test_what_there_is_names_every_transform_and_every_module_of_scipy(text):
 
 def test_what_is_called_absent_is(text):
     (absent,) = re.findall(r"^What is missing of JAX.*$", text, re.M)
-    for name in ("pmap", "export", "experimental"):
+    top = (
+        "pmap",
+        "export",
+        "experimental",
+        "custom_batching",
+        "profiler",
+        "ffi",
+        "new_ref",
+        "default_matmul_precision",
+        "transfer_guard",
+    )
+    for name in top:
         assert f"`{name}`" in absent and not hasattr(fg, name)
     assert not hasattr(scipy, "spatial") and not hasattr(fg.jit(fg.numpy.sin), "lower")

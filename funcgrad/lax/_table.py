@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, asked_at, describe, message
 from funcgrad.numpy._promote import as_value, broadcast_value, common_dtype, operand
 from funcgrad.trace.value import Value, aval_of
 
@@ -46,7 +46,7 @@ def same_shape(name: str, vs: list[Any]) -> list[Any]:
     if len({len(s) for s in full_shapes}) > 1 or any([len(ns) > 1 for ns in extents]):
         raise ShapeError(
             message(
-                f"lax.{name}: got shapes {', '.join(map(str, sorted(found)))}",
+                f"lax.{name}: got shapes {', '.join(map(str, sorted(found)))}{asked_at()}",
                 "one shape (an extent may be 1 where the others have more), or scalars",
                 "the function of funcgrad.numpy, which broadcasts",
             )

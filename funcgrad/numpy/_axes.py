@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.errors import ConcretizationTypeError, DtypeError, FuncgradError, ShapeError, UsageError, describe, message
+from funcgrad.core.errors import (
+    ConcretizationTypeError,
+    DtypeError,
+    FuncgradError,
+    ShapeError,
+    UsageError,
+    asked_at,
+    describe,
+    message,
+)
 from funcgrad.trace.interpreter import Tracer
 from funcgrad.trace.value import Value
 
@@ -139,7 +148,7 @@ def axis_of(axis: Any, ndim: int, name: str, arg: str = "axis") -> int:
         return i + ndim if i < 0 else i
     raise AxisError(
         message(
-            f"{title(name)}: got {arg}={i} for an array with {ndim} axes",
+            f"{title(name)}: got {arg}={i} for an array with {ndim} axes{asked_at()}",
             f"{-ndim} to {ndim - 1}" if ndim else "no axis at all: the array is a scalar",
             "check x.shape, or add an axis with x[..., None]",
         )

@@ -15,7 +15,7 @@ from funcgrad.bridge.array import from_numpy
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, shaped
 from funcgrad.core.config import config
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, describe, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, asked_at, describe, message
 from funcgrad.core.warn import scalar, warn
 from funcgrad.numpy._axes import title
 from funcgrad.ops.convert import convert_element_type, convert_numpy
@@ -52,7 +52,7 @@ def operand(x: Any, name: str, arg: str) -> Any:
             return python(x)
     raise TypeError(
         message(
-            f"{title(name)}: got {_kind(x)} for {arg}",
+            f"{title(name)}: got {_kind(x)} for {arg}{asked_at()}",
             "arrays (of funcgrad or NumPy) and scalars; sequences are not converted silently, because that is slow "
             "inside a trace",
             f"fnp.asarray({arg}) in its place" if _convertible(x) else f"check what {arg} is",
@@ -211,7 +211,7 @@ def _incompatible(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> No
     extents = sorted({s[axis] for s in shapes if len(s) >= -axis})
     raise ShapeError(
         message(
-            f"{title(name)}: got shapes {', '.join(map(str, shapes))}",
+            f"{title(name)}: got shapes {', '.join(map(str, shapes))}{asked_at()}",
             f"shapes that broadcast: aligned at the right, the extents of an axis are equal or 1 (axis {axis} has {extents})",
             "x[:, None] or fnp.expand_dims(x, axis) to line the axes up, .reshape or .T where they are in another order",
         )
@@ -230,7 +230,7 @@ def broadcast_value(x: Any, shape: tuple[int, ...]) -> Any:
 def _check_ranks(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
     if len({len(s) for s in shapes if s}) > 1:
         text = message(
-            f"{title(name)}: got shapes {', '.join(map(str, shapes))} of different ranks",
+            f"{title(name)}: got shapes {', '.join(map(str, shapes))} of different ranks{asked_at()}",
             "equal ranks, because config.numpy_rank_promotion is set",
             "x[None, :] to add the axis, or config.numpy_rank_promotion = 'allow'",
         )

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core import source
-from funcgrad.core.errors import DtypeError, ShapeError, UsageError, made_at, message
+from funcgrad.core.errors import DtypeError, ShapeError, UsageError, asked_at, made_at, message
 from funcgrad.numpy._axes import axis_of, static_int, static_ints
 from funcgrad.numpy._precision import check_precision
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, cast, check_unsupported, values_of
@@ -53,10 +52,8 @@ def finish(x: Any, target: np.dtype | None) -> Any:
 def _mismatch(name: str, a: Any, b: Any, detail: str, fix: str) -> ShapeError:
     """The error about operands as the user gave them, before they were brought to one dtype."""
     a, b = as_value(a, name), as_value(b, name)
-    here = source.current()
-    line = "" if here is source.UNKNOWN else f"; at {here.quote()}"
     return ShapeError(
-        message(f"{name}: got {a.aval.str_short()}{made_at(a)} and {b.aval.str_short()}{made_at(b)}{line}", detail, fix)
+        message(f"{name}: got {a.aval.str_short()}{made_at(a)} and {b.aval.str_short()}{made_at(b)}{asked_at()}", detail, fix)
     )
 
 

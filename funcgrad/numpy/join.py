@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core import dtypes as dt
-from funcgrad.core.errors import ShapeError, UsageError, describe, message
+from funcgrad.core.errors import ShapeError, UsageError, asked_at, describe, message
 from funcgrad.numpy._axes import axis_of, static_array, static_int
 from funcgrad.numpy._promote import as_value, cast, check_unsupported, common_dtype, operand, values_of
 from funcgrad.numpy.structure import atleast_1d, atleast_2d, atleast_3d, cut, expand_dims, ravel, transpose
@@ -60,7 +60,7 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
     if len(others) > 1 or len({x.ndim for x in xs}) > 1:
         raise ShapeError(
             message(
-                f"fnp.concatenate: got shapes {', '.join(str(x.shape) for x in xs)} along axis {i}",
+                f"fnp.concatenate: got shapes {', '.join(str(x.shape) for x in xs)} along axis {i}{asked_at()}",
                 "equal ranks, and equal extents on the other axes",
                 "fnp.stack for a new axis, x[None] to add one",
             )
@@ -95,7 +95,7 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> Any
     if len({x.shape for x in xs}) > 1:
         raise ShapeError(
             message(
-                f"fnp.stack: got shapes {', '.join(str(x.shape) for x in xs)}",
+                f"fnp.stack: got shapes {', '.join(str(x.shape) for x in xs)}{asked_at()}",
                 "arrays of one shape",
                 "fnp.concatenate, or broadcast_arrays first",
             )

@@ -20,6 +20,7 @@ from funcgrad.core.errors import (
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
+    asked_at,
     describe,
     message,
 )
@@ -50,7 +51,7 @@ def _foreign(name: str, self: Value, other: Any) -> Any:
     if isinstance(other, (list, tuple, range)):  # Python's own answer to == would be a silent False
         raise TypeError(
             message(
-                f"{name}: got {self.aval.str_short()} and a {type(other).__name__}",
+                f"{name}: got {self.aval.str_short()} and a {type(other).__name__}{asked_at()}",
                 "arrays and scalars; sequences are not converted silently, because that is slow inside a trace",
                 f"x {name} fnp.asarray(...)",
             )
@@ -190,12 +191,10 @@ def _setitem(self: Value, index: Any, value: Any) -> None:
 
 def _how_to_set(self: Value, _method: str) -> str:
     """The text of the error of `x[i] = v`, with the user's line rewritten where it can be read."""
-    here = source.current()
-    line = "" if here is source.UNKNOWN else f"; at {here.quote()}"
     return message(
-        f"x[...] = v was written for {describe(self)}{line}",
+        f"x[...] = v was written for {describe(self)}{asked_at()}",
         "arrays are immutable; an update returns a new array",
-        rewrite_assignment(here),
+        rewrite_assignment(source.current()),
     )
 
 

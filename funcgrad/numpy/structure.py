@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.arguments import among
-from funcgrad.core.errors import ShapeError, UsageError, message
+from funcgrad.core.errors import ShapeError, UsageError, asked_at, message
 from funcgrad.numpy._axes import axes_of, axis_of, host_array, shape_of, static_int, static_ints
 from funcgrad.numpy._promote import as_value, broadcast_shapes_of, broadcast_value
 from funcgrad.ops import shape as ops
@@ -89,7 +89,7 @@ def _filled_in(new: tuple[int, ...], x: Value) -> tuple[int, ...]:
     if known != total or any([n < 0 for n in new]):
         raise ShapeError(
             message(
-                f"reshape: got {x.aval.str_short()} ({total} elements) for shape {new}",
+                f"reshape: got {x.aval.str_short()} ({total} elements) for shape {new}{asked_at()}",
                 "shapes with the same number of elements; at most one extent -1, which is computed",
                 "x.reshape(-1) for one axis, or check the extents",
             )

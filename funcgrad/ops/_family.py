@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad.core import dtypes as dt
 from funcgrad.core.aval import ShapedArray, format_avals, shaped
-from funcgrad.core.errors import DtypeError, ShapeError, message
+from funcgrad.core.errors import DtypeError, ShapeError, asked_at, message
 from funcgrad.ir.loop_rules import Pointwise, Reduce, View
 from funcgrad.ir.primitive import LinearArg, register
 from funcgrad.ops._samples import elementwise_samples, uniform
@@ -110,7 +110,7 @@ def elementwise_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...
             if shape:
                 raise ShapeError(
                     message(
-                        f"{name}: got shapes {format_avals(avals)}",
+                        f"{name}: got shapes {format_avals(avals)}{asked_at()}",
                         "at this level all operands have one shape, or are scalars",
                         "use the function of funcgrad.numpy, which broadcasts",
                     )
@@ -521,7 +521,7 @@ def _reshape_abstract(x: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
     if out.size != x.size or any(n < 0 for n in shape):
         raise ShapeError(
             message(
-                f"reshape: got {x.str_short()} ({x.size} elements) for shape {shape} ({out.size} elements)",
+                f"reshape: got {x.str_short()} ({x.size} elements) for shape {shape} ({out.size} elements){asked_at()}",
                 "the number of elements must stay",
                 "write -1 for one extent to have it computed",
             )
