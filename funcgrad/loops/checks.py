@@ -4,6 +4,7 @@ Each function returns nothing, or raises IRError that names what is wrong.
 """
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,15 +135,36 @@ def _walk(roots: list[Expr]) -> list[Expr]:
     return list(found.values())
 
 
-def check_kernel(step: KernelStep, sizes: dict[tuple[str, int], int]) -> None:
-    """The length of dims, the extent, and that no operand leaves its buffer."""
+class _Reach(NamedTuple):
+    """The bytes [low, high) of a buffer that an operand touches; `walk` is where it is at each place of the nest."""
+
+    role: str
+    buffer: tuple[str, int]
+    low: int
+    high: int
+    walk: tuple[int, ...]
+
+
+def _check_reach(reaches: list[_Reach]) -> None:
+    """What a kernel writes is read only element by element, in the order in which it is written, and written once."""
+    for y in reaches:
+        for x in reaches:
+            if y.role != "out" or x is y or x.buffer != y.buffer or x.high <= y.low or y.high <= x.low:
+                continue
+            meet = x.walk == y.walk if x.role == "in" else x.walk[0] != y.walk[0]  # parts of one array may be interleaved
+            _require(meet, f"kernel: operands meet in {y.buffer}, bytes {x.low} to {x.high} ({x.role}) and {y.low} to {y.high}")
+
+
+def check_kernel(step: KernelStep, sizes: dict[tuple[str, int], int], shared: dict[int, int] | None = None) -> None:
+    """The length of dims, the extent, that no operand leaves its buffer, and which may lie in one memory. `shared` gives the
+    output that lies in a donated input's memory."""
     nest = step.nest
     check_nest(nest)
     rank = nest.outer + nest.inner
     extents = step.dims[:rank]
     at = rank
     refs = iter(step.refs)
-    points: list[tuple[Memory, int, int, int]] = []
+    reaches: list[_Reach] = []
     for o in nest.operands:
         strides = []
         for s in o.strides:
@@ -162,7 +184,11 @@ def check_kernel(step: KernelStep, sizes: dict[tuple[str, int], int]) -> None:
         high = ref.offset + size * sum(max(0, s * (n - 1)) for s, n in reach) + size
         limit = sizes[ref.kind, ref.number]
         _require(0 <= low and high <= limit, f"kernel: operand {o} reaches from {low} to {high} in {limit} bytes")
-        points.append((ref, low, high, size))
+        donated = ref.kind == "input" and shared is not None and ref.number in shared
+        buffer = ("output", shared[ref.number]) if donated else (ref.kind, ref.number)  # type: ignore[index]
+        walk = (ref.offset, size, *[s * (n > 1) for s, n in reach])
+        reaches.append(_Reach(o.role, buffer, low, high, walk))
+    _check_reach(reaches)
     _require(next(refs, None) is None, "kernel: more refs than operands")
     at += sum(o.role == "scratch" for o in nest.operands)
     at += sum(-(-d.itemsize // 8) for d in nest.params)
@@ -200,7 +226,7 @@ def check_program(program: Program) -> None:
         for ref in _written(step):
             out(ref)
         if isinstance(step, KernelStep):
-            check_kernel(step, sizes)
+            check_kernel(step, sizes, shared)
         elif isinstance(step, CopyStep):
             for ref in (step.src, step.dst):
                 _within(ref, step.bytes, sizes)

@@ -18,6 +18,7 @@ from funcgrad.loops.program import Ref
 from funcgrad.loops.scalar_numpy import BINARY, MORE, UNARY, threefry
 from funcgrad.ops.elementwise import exp, mul, neg
 from funcgrad.ops.reduce import reduce_sum
+from funcgrad.ops.shape import rev
 from funcgrad.trace.stage import stage
 
 F64 = np.dtype(np.float64)
@@ -66,6 +67,28 @@ def test_inputs_are_not_written(program):
     refs = tuple(Ref("input", 0) if r.kind == "output" and r.number == 0 else r for r in program.steps[0].refs)
     with pytest.raises(IRError, match="writes to an input"):
         check_program(with_step(program, refs=refs))
+
+
+def test_a_kernel_overwrites_what_it_reads_only_element_by_element():
+    jaxpr, _ = stage(lambda x: [exp(x), exp(rev(x, dimensions=(0,)))], [shaped((6,), F64)])
+    found = compile_program(jaxpr)
+    (step,) = found.steps
+    for number in (0, 1):  # each output is written in the order of one of the reads, but not of the other
+        refs = tuple(Ref("input", 0) if r == Ref("output", number) else r for r in step.refs)
+        with pytest.raises(IRError, match="operands meet"):
+            check_program(replace(with_step(found, refs=refs), donated=((number, 0),)))
+
+    jaxpr, _ = stage(lambda x: [exp(x)], [shaped((6,), F64)])
+    assert compile_program(jaxpr, (0,)).donated == ((0, 0),)
+    check_program(compile_program(jaxpr, (0,)))
+
+
+def test_two_outputs_of_a_kernel_do_not_share_memory():
+    jaxpr, _ = stage(lambda x: [exp(x), neg(x)], [shaped((6,), F64)])
+    found = compile_program(jaxpr)
+    refs = tuple(Ref("output", 0) if r.kind == "output" else r for r in found.steps[0].refs)
+    with pytest.raises(IRError, match="operands meet"):
+        check_program(with_step(found, refs=refs))
 
 
 def test_donation_needs_equal_sizes(program):
