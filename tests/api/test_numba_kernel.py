@@ -509,5 +509,5 @@ def test_kernels_travel():
 
 
 def test_a_list_is_named_by_its_parameter():
-    with pytest.raises(TypeError, match=r"(?s)fg\.numba_kernel\(bump\): got list for s\..*Try: fnp\.asarray\(s\) in its place"):
+    with pytest.raises(TypeError, match=r"(?s)fg\.numba_kernel\(bump\): got list for s;.*Try: fnp\.asarray\(s\) in its place"):
         kernel(X, [0.5])
