@@ -160,11 +160,11 @@ def _scan(
     checkpoint: Any = None, progress: Any = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     x_leaves, x_tree = tree_flatten(xs)
-    x_values = as_values("scan xs", x_leaves, xs)
-    n = _length(xs, x_values, length)
-    steps, reverse = _unroll(unroll, n), flag(reverse, "lax.scan", "reverse")
+    x_values = as_values(f"{loop.name} xs", x_leaves, xs)
+    n = _length(loop.name, xs, x_values, length)
+    steps, reverse = _unroll(loop.name, unroll, n), flag(reverse, "lax.scan", "reverse")
     leaves, in_tree = tree_flatten(init)
-    values = as_values("scan init", leaves, init)
+    values = as_values(f"{loop.name} {loop.start}", leaves, init)
     if config.disable_jit and not any(isinstance(x, Tracer) for x in values + x_values):
         return _python_scan(f, tree_unflatten(in_tree, values), x_values, x_tree, n, reverse)
     trees: list[PyTreeDef] = []
@@ -195,13 +195,13 @@ def _scan(
     return tree_unflatten(trees[0], outs[: len(values)]), tree_unflatten(trees[1], outs[len(values) :])
 
 
-def _length(xs: Any, values: list[Any], length: int | None) -> int:
+def _length(name: str, xs: Any, values: list[Any], length: int | None) -> int:
     found: dict[int, str] = {} if length is None else {static_int(length, "lax.scan", "length"): "length="}
     for (path, _), x in zip(tree_leaves_with_path(xs), values, strict=True):
         if x.aval.ndim == 0:
             raise ShapeError(
                 message(
-                    f"scan: xs{keystr(path)} is a scalar, {x.aval}",
+                    f"{name}: xs{keystr(path)} is a scalar, {x.aval}",
                     "arrays with a leading axis",
                     "close over it, or put it into the carry",
                 )
@@ -210,23 +210,23 @@ def _length(xs: Any, values: list[Any], length: int | None) -> int:
     if len(found) != 1:
         listed = "; ".join(f"{n} from {where}" for n, where in found.items())
         if not found:
-            raise UsageError(message("scan: got no xs and no length", "one of them", "give length="))
-        raise ShapeError(message(f"scan: got different lengths: {listed}", "one length", "mend the shapes, or length="))
+            raise UsageError(message(f"{name}: got no xs and no length", "one of them", "give length="))
+        raise ShapeError(message(f"{name}: got different lengths: {listed}", "one length", "mend the shapes, or length="))
     (n,) = found
     if n < 0:
-        raise UsageError(message(f"scan: got length={n}", "0 or more", "mend length="))
+        raise UsageError(message(f"{name}: got length={n}", "0 or more", "mend length="))
     return n
 
 
-def _unroll(unroll: Any, n: int) -> int:
+def _unroll(name: str, unroll: Any, n: int) -> int:
     if isinstance(unroll, (Value, np.ndarray)):
-        raise UsageError(message(f"scan: got {describe(unroll)} for unroll", "a positive int, or a bool", "unroll=4"))
+        raise UsageError(message(f"{name}: got {describe(unroll)} for unroll", "a positive int, or a bool", "unroll=4"))
     if unroll is True or (isinstance(unroll, int) and unroll > max(n, 1)):
         return max(n, 1)
     if unroll is False or unroll == 0:
         return 1
     if not isinstance(unroll, int) or unroll < 0:
-        raise UsageError(message(f"scan: got unroll={unroll!r}", "a positive int, or a bool", "mend unroll="))
+        raise UsageError(message(f"{name}: got unroll={unroll!r}", "a positive int, or a bool", "mend unroll="))
     return unroll
 
 
@@ -521,10 +521,10 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     """
     check_callable("map", f)
     if batch_size is None:
-        return scan(lambda _, x: (None, f(x)), None, xs)[1]
+        return _scan(_Loop("map", f, "the carry", "init", "f(x)"), lambda _, x: (None, f(x)), None, xs, None)[1]
     leaves, tree = tree_flatten(xs)
     values = as_values("map xs", leaves, xs)
-    n, size = _length(xs, values, None), static_int(batch_size, "lax.map", "batch_size")
+    n, size = _length("map", xs, values, None), static_int(batch_size, "lax.map", "batch_size")
     if size < 1:
         raise UsageError(message(f"map: got batch_size={batch_size}", "a positive int", "mend batch_size="))
     m = n // size * size

@@ -387,6 +387,20 @@ def test_errors_of_fori_loop_speak_of_fori_loop():
         fg.jit(lambda n: lax.fori_loop(0, n, lambda i, s: (s, s), x))(3)
 
 
+def test_errors_of_loops_made_of_scan_say_their_own_name():
+    body = lambda i, s: s
+    for call, text in (
+        (lambda: lax.fori_loop(0, 3, body, 1.0, unroll=-1), "fori_loop: got unroll=-1"),
+        (lambda: lax.fori_loop(0, 3, body, {"a": "text"}), r"fori_loop init_val.*\['a'\]"),
+        (lambda: lax.map(lambda x: x, 1.0), "map: xs is a scalar"),
+        (lambda: lax.map(lambda x: x, (np.ones(2), np.ones(3))), "map: got different lengths"),
+        (lambda: lax.map(lambda x: x, "text"), "map xs"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=text) as info:
+            call()
+        assert "scan" not in str(info.value).split("; at")[0]
+
+
 def test_a_wrong_dtype_is_no_wrong_shape():
     for call in (
         lambda: lax.fori_loop(0, 3.0, lambda i, s: s, 0),
