@@ -4,6 +4,7 @@ Operands have one dtype and one shape; scalars fit any, and an extent of 1 is re
 """
 
 from funcgrad.lax.applying import scatter_apply
+from funcgrad.lax.associative import associative_scan
 from funcgrad.lax.collectives import (
     all_gather,
     all_to_all,
@@ -18,7 +19,6 @@ from funcgrad.lax.collectives import (
     pswapaxes,
 )
 from funcgrad.lax.control import (
-    associative_scan,
     cond,
     fori_loop,
     map,
