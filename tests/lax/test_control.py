@@ -5,8 +5,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad import lax as lax_names
-from funcgrad.lax import control as lax
+from funcgrad import lax
 from funcgrad.test_util import check_grads
 
 RNG = np.random.default_rng(5)
@@ -323,7 +322,7 @@ def test_closures_and_nesting():
 @pytest.mark.parametrize("read, n", [("index", 6), ("slice", 6), ("slice", 100)])  # a few numbers are carried each by itself
 def test_reading_an_array_in_a_loop_adds_up_in_place(read, n):
     """The gradient of a loop that reads one element a step writes one element a step: no array of zeros a step."""
-    pick = (lambda xs, i: fnp.asarray(xs)[i]) if read == "index" else (lambda xs, i: lax_names.dynamic_slice_in_dim(xs, i, 1)[0])
+    pick = (lambda xs, i: fnp.asarray(xs)[i]) if read == "index" else (lambda xs, i: lax.dynamic_slice_in_dim(xs, i, 1)[0])
     f = lambda xs: lax.fori_loop(0, n, lambda i, c: fnp.sin(c) * pick(xs, i) + pick(xs, (2 * i) % n), np.float64(1.0))
     xs = fnp.asarray(RNG.normal(size=n))
     check_grads(f, (xs,), order=2 if n < 10 else 1, modes=["rev"], atol=1e-5, rtol=1e-5)
