@@ -364,10 +364,10 @@ class TracerArrayConversionError(_TracedValueError, TypeError):
 
         @fg.jit
         def f(x):
-            return scipy.special.erf(x)    # TracerArrayConversionError
+            return scipy.ndimage.laplace(x)    # TracerArrayConversionError
 
-    Use the function of the package (``funcgrad.scipy.special.erf``), move the call out of the traced function, or call back
-    to the host with ``fg.pure_callback(scipy.special.erf, fg.ShapeDtypeStruct(x.shape, x.dtype), x)``.
+    Use a function of the package (of the same name, where it has one), move the call out of the traced function, or call back
+    to the host with ``fg.pure_callback(scipy.ndimage.laplace, fg.ShapeDtypeStruct(x.shape, x.dtype), x)``.
 
     >>> fg.jit(lambda x: np.asarray(x) + 1)(fnp.ones(2))
     Traceback (most recent call last):
