@@ -276,6 +276,8 @@ def _coincident(draft: Draft, live: list[int], operands: list[Slot]) -> tuple[tu
     """Pairs (out, in) that touch the same element at the same time, so that one memory can serve both."""
     if draft.sequential or any([r.index_value is not None for p in draft.passes for r in p.reductions]):
         return ()  # an argmax reads a block twice, to find where its extremum lies
+    if draft.carried():
+        return ()  # a step stores its results before it computes the next carry, which may read what lies there
     found = []
     # What one lane stores for all of them, others may still have to read.
     guarded = {s.slot for p in draft.passes for s in p.stores if s.guard is not None}

@@ -415,3 +415,16 @@ def test_a_wrong_dtype_is_no_wrong_shape():
     ):
         with pytest.raises(fg.errors.ShapeError):
             call()
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (3, 4), (2, 33), (1, 2, 3)])
+def test_a_loops_results_do_not_overwrite_what_its_next_carry_reads(shape):
+    """The gradient's loop reads xs for the next carry after it has stored this step's results."""
+
+    def loss(x):
+        a = fnp.sin(fnp.take(x, np.arange(shape[0]), axis=0))
+        _, ys = lax.scan(lambda c, s: (fnp.tanh(c + s), fnp.sum(s * c)), a[0], a)
+        return fnp.sum(a * a) + 3 * fnp.sum(ys)
+
+    x = np.random.default_rng(0).normal(size=(shape[0] + 1, *shape[1:]))
+    np.testing.assert_allclose(fg.jit(fg.grad(loss))(x), fg.grad(loss)(x), rtol=1e-10, atol=1e-12)
