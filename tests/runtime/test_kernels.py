@@ -97,3 +97,11 @@ def test_a_process_with_no_room_for_kernels_says_so(monkeypatch, tmp_path):
     loader._check_room()
     monkeypatch.setattr(loader, "MAPS", tmp_path / "absent")
     loader._check_room()
+
+
+def test_objects_that_cannot_be_linked_are_told():
+    code = compile.compile_source(body("return"), "ab" * 20)
+    with pytest.raises(CompileError, match="fg_other"):
+        loader.load("fg_other", code)
+    with pytest.raises(CompileError, match="was not linked"):
+        loader.load("fg_other", code[: len(code) // 2])
