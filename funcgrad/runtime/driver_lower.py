@@ -36,7 +36,7 @@ class _Body:
     def __init__(self, tree: ast.FunctionDef, functions: dict[str, ir.Function], constants: dict[str, int]):
         self.functions, self.constants = functions, constants
         self.function = functions[tree.name]
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder: Any = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.exits: list[ir.Block] = []  # where `break` goes, the innermost loop last
         self.values: dict[str, Any] = {a.arg: v for a, v in zip(tree.args.args, self.function.args, strict=True)}
         assigned = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
