@@ -77,7 +77,8 @@ def check_nest(nest: Nest) -> None:
     """The form that nest.py describes."""
     rank = nest.outer + nest.inner
     vector = nest.outer - 1 if nest.layout == "column" else rank - 1
-    _require(nest.inner >= 1, f"nest: {nest.inner} inner axes")
+    # A column nest may fold an axis of one element, which is no axis of its own.
+    _require(nest.inner >= 1 or nest.layout == "column", f"nest: {nest.inner} inner axes")
     for o in nest.operands:
         _require(len(o.strides) == rank, f"nest: {len(o.strides)} strides for {rank} axes")
         if o.role != "scratch":
