@@ -245,13 +245,6 @@ def wrap(x: np.ndarray, aval: ShapedArray) -> Array:
     return self
 
 
-def wrap_memory(memory: Any, where: int, aval: ShapedArray) -> Array:
-    """An Array whose numbers start at address `where`, which is the beginning of the buffer `memory`."""
-    self = _new(Array)
-    self.aval, self._memory, self._address, self._view = aval, memory, where, None
-    return self
-
-
 def address(x: Array) -> int:
     """The address of the numbers as kernels read them: C-contiguous and aligned (a copy is made and kept where they are not)."""
     where = x._address
@@ -312,11 +305,6 @@ def from_dlpack(x: Any, copy: bool | None = None) -> Array:
     if not hasattr(x, "__dlpack__"):
         raise UsageError(message(f"from_dlpack: got {_describe(x)}", "an array with the method __dlpack__", "fnp.asarray(x)"))
     return from_numpy(dlpack.imported(x), copy=flag(copy, "fnp.from_dlpack", "copy"))
-
-
-def bytes_address(memory: bytes) -> int:
-    """The address of a bytes object's first byte."""
-    return id(memory) + BYTES_OFFSET
 
 
 # CPython keeps the characters of a bytes object inside the object; the last of its basic size is the closing zero.

@@ -33,11 +33,6 @@ def _imaginary(x: Any) -> Any:
     return ew.complex_(like(part, 0), part)
 
 
-def _real_in(x: Any, dtype: np.dtype) -> Any:
-    """The real part of x, in a dtype that may be complex."""
-    return mx.as_dtype(mx.real(x), dtype)
-
-
 def _apart(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Samples whose values are far from each other."""
     x = uniform(-0.5, 0.5)(rng, shape, dtype)
